@@ -32,6 +32,7 @@ set_up() {
     need npm npm
     need systemd-analyze systemd
     need openssl openssl
+    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || need initdb postgresql
   fi
   if [ ${#packages[@]} -gt 0 ]; then
     if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
@@ -122,18 +123,37 @@ else
   [ -z "${CI:-}" ] || exit 1
 fi
 step cargo build --workspace --quiet
+
+# A server of its own, and later the files of a run.
+place=$(mktemp -d)
+chmod 755 "$place"
+at_end() {
+  [ ! -e "$place/postgres/data" ] || crates/store/tests/postgres.sh stop "$place/postgres" || true
+  rm -rf "$place"
+  without
+}
+trap at_end EXIT
+if [ -z "${GABFEST_POSTGRES:-}" ]; then
+  if GABFEST_POSTGRES=$(crates/store/tests/postgres.sh start "$place/postgres"); then
+    export GABFEST_POSTGRES
+  else
+    unset GABFEST_POSTGRES
+    echo "!! PostgreSQL DID NOT START: the tests that need it are SKIPPED" >&2
+  fi
+fi
 step cargo nextest run --workspace --no-fail-fast
 # Embedded models are behind a feature, which only this step builds.
 step cargo clippy -p gabfest-embed -p gabfest --features candle --all-targets --quiet -- -D warnings
 step cargo nextest run -p gabfest-embed -p gabfest --features candle -E 'package(gabfest-embed) + test(/^weights::/)'
+# Parquet files are behind a feature too.
+step cargo clippy -p gabfest-formats --features parquet --all-targets --quiet -- -D warnings
+step cargo nextest run -p gabfest-formats --features parquet -E 'test(/data_sets/)'
 # Built alone, as its users build it: without databases. Its examples are tests.
 step cargo test --doc --quiet -p gabfest-expect
 # The overviews in lib.rs mention private modules, to which rustdoc cannot link.
 step cargo doc --workspace --no-deps --quiet
 
 # A browser test of the report of a real run, in which conversations fail in a turn and at their end.
-place=$(mktemp -d)
-trap 'rm -rf "$place"; without' EXIT
 printf 'endpoints: { mock: { kind: mock, mock: { pass: [{ probability: 0.9 }] } } }\n' > "$place/gabfest.yaml"
 code=0
 target/debug/gabfest run scenarios --config "$place/gabfest.yaml" --out "$place/out" --quiet || code=$?

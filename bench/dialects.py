@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks `gabfest mock` through the official SDKs: what they send must be accepted, and what the mock answers must be read.
+"""Asks `gabfest mock` through the official SDKs: the mock must accept their requests, and they must understand its answers.
 
     python3 -m venv venv && venv/bin/pip install anthropic==2.12.0 openai==3.54.0 google-genai==3.4.0 boto3==1.44.5
     venv/bin/python bench/dialects.py target/debug/gabfest

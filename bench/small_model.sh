@@ -33,7 +33,7 @@ P
   chmod +x "$model_server/llama-server"
 }
 
-# Six slots keep the beginnings of the prompts of user, agent and judge, so that only what is new is read: 4,096 tokens for each.
+# Six slots cache the starts of the prompts of user, agent and judge, so that only new tokens are read: 4,096 tokens each.
 start_model() { # log file
   local port=${MODEL_PORT:-18081}
   fetch_model

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Runs every reader on RUNS inputs (default one million): fuzz/run.sh [RUNS [TARGET…]]. Needs cargo-fuzz and a C++ compiler, not
-# nightly Rust. Findings stay in fuzz/work, which is not committed. fuzz/corpus is committed, an archive for each
-# reader: it grew from the examples of this repository only, and a test reads it.
+# Runs every reader on RUNS inputs (default one million): fuzz/run.sh [RUNS [TARGET…]]. `SECONDS_EACH=60` stops a target after
+# that time. Needs cargo-fuzz and a C++ compiler, not nightly Rust. Findings stay in fuzz/work, which is not committed.
+# fuzz/corpus is committed, an archive for each reader of files: it grew from the examples of this repository only.
+# fuzz/seeds has a folder for each other target. Tests read both.
 set -euo pipefail
 cd "$(dirname "$0")"
 runs=${1:-1000000}
 shift || true
 targets=("$@")
-[ "${#targets[@]}" -gt 0 ] || targets=(eliza skunit qna line battery matrix persona)
+[ "${#targets[@]}" -gt 0 ] || targets=(eliza skunit qna line battery matrix persona objective rows dialects a2a ag_ui reply judge draft)
 # Coverage counters without a sanitizer: this repository has no unsafe code.
 export RUSTC_BOOTSTRAP=1 CARGO_INCREMENTAL=0
 cd ..
@@ -31,13 +32,14 @@ for target in "${targets[@]}"; do
     battery) seed battery -name '*.battery.y*ml' ;;
     matrix) seed matrix -name '*.matrix.y*ml' ;;
     persona) seed persona -path '*/personas/*.y*ml' -o -name '*.persona.y*ml' ;;
+    *) mkdir -p "fuzz/work/$target/seeds" "fuzz/work/$target/corpus" && cp "fuzz/seeds/$target"/* "fuzz/work/$target/seeds/" ;;
   esac
-  rm -rf "fuzz/work/$target/committed"
-  python3 -m zipfile -e "fuzz/corpus/$target.zip" "fuzz/work/$target/committed"
+  rm -rf "fuzz/work/$target/committed" && mkdir -p "fuzz/work/$target/committed"
+  [ ! -e "fuzz/corpus/$target.zip" ] || python3 -m zipfile -e "fuzz/corpus/$target.zip" "fuzz/work/$target/committed"
   started=$SECONDS
   cargo fuzz run --sanitizer none "$target" \
     "fuzz/work/$target/corpus" "fuzz/work/$target/committed" "fuzz/work/$target/seeds" \
-    -- -runs="$runs" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 2>&1 |
+    -- -runs="$runs" -max_len=65536 -max_total_time="${SECONDS_EACH:-0}" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 2>&1 |
     tee "fuzz/work/$target/log" | grep -E '^(stat::|SUMMARY|==)|DONE|panicked|Test unit written' || true
   # The pipe hides the fuzzer's exit status, so the log shows whether all runs finished.
   grep -q 'DONE' "fuzz/work/$target/log" || { echo "$target: stopped; see fuzz/work/$target/log" >&2; exit 1; }

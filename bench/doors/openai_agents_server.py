@@ -1,4 +1,4 @@
-"""An OpenAI Agents app behind FastAPI: it streams the SDK's own events. A model of its own needs no key."""
+"""An OpenAI Agents app behind FastAPI: it streams the SDK's own events. Its built-in model needs no key."""
 
 import json
 import sys

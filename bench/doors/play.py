@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays each agent of docs/agents.md that bench/doors has a server for, and compares the transcripts with what it said."""
+"""Plays each agent of docs/agents.md that bench/doors has a server for, and compares the transcripts with the server's replies."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CALL = ("find_order", {"id": 7}, "shipped")
-# By the agent's name in docs/agents.md: what the user says, and what comes back: the text and the tool calls.
+# By the agent's name in docs/agents.md: the user's message, and the expected text and tool calls.
 TALKS = {
     "orders": [
         ("I want to return something.", "Which order?", []),
@@ -83,7 +83,7 @@ def calls_of(turn):
 
 
 def compare(trial, talk):
-    """What differs from what the server said."""
+    """The differences from the server's replies."""
     wrong = []
     if trial["verdict"] != "PASS":
         wrong.append(f"verdict {trial['verdict']}")
@@ -115,7 +115,7 @@ def main():
         wrong = [one for trial in trials for one in compare(trial, TALKS[name])]
         if len(trials) != 3 or done.returncode != 0:
             wrong.append(f"{len(trials)} trials, exit code {done.returncode}")
-        # What the agent cannot do is the agent's error, in its own words.
+        # A failure of the agent is an error with the agent's own message.
         _, broken = play(options, f"{title}-fails", name, settings, [("Please explode.", "shipped", [])], mocks=False)
         for trial in broken:
             if trial["verdict"] != "ERROR" or "on fire" not in json.dumps(trial):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plays agents of official SDKs with the settings of docs/agents.md, word by word: an A2A server in both versions, a
+# Plays agents of official SDKs with the settings of docs/agents.md, unchanged: an A2A server in both versions, a
 # pydantic-ai agent behind AG-UI, a LangGraph server and an OpenAI Agents app. Needs python3 and a debug build; fetches
 # the SDKs from PyPI once (0.5 GB).
 #

@@ -1,39 +1,83 @@
-//! A bare loop over the HTTP client: the cost of a turn without plan, judgment, store and report.
+//! Bare loops over the same four-turn conversations: the cost of a turn without plan, checks, store and report.
 //!
-//! `floor URL CALLS CONCURRENCY` posts the same small chat completion and reads the whole answer.
+//! `floor reqwest|hyper URL CONVERSATIONS AT_ONCE [stream]` prints how long the answers took. The loop over reqwest is
+//! written as applications write it. The one over hyper is as lean as it gets: a connection for each conversation at once,
+//! no pool, and a body that grows.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+mod hyper_loop;
+mod reqwest_loop;
+mod script;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use anyhow::Context as _;
+use serde_json::json;
+use tokio::task::JoinSet;
 
-const BODY: &str = r#"{"model":"mock-agent","messages":[{"role":"user","content":"Please say hello to me and tell me the order number 1234."}]}"#;
+/// Conversations that are left, for the loops to take.
+#[derive(Debug)]
+struct Quota(AtomicU64);
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
+impl Quota {
+    fn take(&self) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+}
+
+/// How long the answers took, and of streams their first pieces.
+#[derive(Debug, Default)]
+struct Times {
+    whole: Vec<Duration>,
+    first_token: Vec<Duration>,
+}
+
+fn quantile(times: &mut [Duration], percent: usize) -> Option<f64> {
+    times.sort_unstable();
+    let rank = (times.len() * percent).div_ceil(100).saturating_sub(1);
+    times.get(rank).map(|time| time.as_secs_f64() * 1e3)
+}
+
+#[expect(clippy::print_stdout, reason = "its figures are its output")]
+fn main() -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut args = std::env::args().skip(1);
-    let url = args.next().context("usage: floor URL CALLS CONCURRENCY")?;
-    let calls: u64 = args.next().context("CALLS is missing")?.parse()?;
-    let concurrency: u64 = args.next().context("CONCURRENCY is missing")?.parse()?;
-    let client = reqwest::Client::builder().tcp_nodelay(true).http1_only().build()?;
-    let left = Arc::new(AtomicU64::new(calls));
-    let mut loops = Vec::new();
-    for _ in 0..concurrency {
-        let (client, url, left) = (client.clone(), url.clone(), Arc::clone(&left));
-        loops.push(tokio::spawn(async move {
-            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
-                let request = client.post(&url).header("content-type", "application/json").body(BODY);
-                let body = request.send().await?.error_for_status()?.bytes().await?;
-                anyhow::ensure!(!body.is_empty(), "an empty answer");
-            }
-            Ok(())
-        }));
-    }
-    for one in loops {
-        one.await??;
-    }
-    Ok(())
+    let usage = "usage: floor reqwest|hyper URL CONVERSATIONS AT_ONCE [stream]";
+    let library = args.next().context(usage)?;
+    let url = args.next().context(usage)?;
+    let quota = Arc::new(Quota(AtomicU64::new(args.next().context(usage)?.parse()?)));
+    let at_once: u64 = args.next().context(usage)?.parse()?;
+    let stream = args.next().is_some();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let client = reqwest_loop::client()?;
+        let mut loops = JoinSet::new();
+        for _ in 0..at_once {
+            let (url, quota) = (url.clone(), Arc::clone(&quota));
+            match library.as_str() {
+                "reqwest" => loops.spawn(reqwest_loop::play(client.clone(), url, quota, stream)),
+                "hyper" => loops.spawn(hyper_loop::play(url, quota, stream)),
+                _ => anyhow::bail!(usage),
+            };
+        }
+        let mut all = Times::default();
+        while let Some(times) = loops.join_next().await {
+            let mut times = times??;
+            all.whole.append(&mut times.whole);
+            all.first_token.append(&mut times.first_token);
+        }
+        let Times { whole, first_token } = &mut all;
+        let figures = json!({
+            "turns": whole.len(),
+            "whole_ms": { "p50": quantile(whole, 50), "p99": quantile(whole, 99) },
+            "first_token_ms": { "p50": quantile(first_token, 50), "p99": quantile(first_token, 99) },
+        });
+        println!("{figures}");
+        Ok(())
+    })
 }

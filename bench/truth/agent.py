@@ -90,7 +90,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(500, {"error": {"message": "the agent fell over"}})
             return truth.write({**entry, "status": 500, "took_ms": (time.monotonic() - came) * 1e3})
         if down < options.down:
-            # No word, and the connection is closed.
+            # No answer, and the connection is closed.
             self.close_connection = True
             return truth.write({**entry, "status": 0, "took_ms": (time.monotonic() - came) * 1e3})
         time.sleep(options.median_ms / 1e3 * math.exp(options.sigma * slow))

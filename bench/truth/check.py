@@ -89,12 +89,12 @@ class Log:
         self.entries = sorted(entries, key=lambda entry: entry["at"])
         self.turns, self.pings = {}, {}
         for entry in self.entries:
-            # What gabfest asks before the run is in its calls, tokens and cost, and in nothing else.
+            # The preflight counts in calls, tokens and cost, and in nothing else.
             turns = self.pings if entry["conversation"].startswith("ping-") else self.turns
             turns.setdefault((entry["conversation"], entry["turn"]), []).append(entry)
         self.calls = len(self.turns) + len(self.pings)
         self.last = {key: tries[-1] for key, tries in self.turns.items()}
-        # A request over a kept connection that the server closes is sent anew at once, as HTTP clients do. It is the
+        # A request over a kept connection that the server closes is sent again at once, as HTTP clients do. It is the
         # same try.
         both = [*self.turns.values(), *self.pings.values()]
         self.resent = sum(one["status"] == 0 for tries in both for one in tries[:-1])
@@ -136,6 +136,10 @@ def wilson(passed, n, z=1.959963984540054):
     return middle - half, middle + half
 
 
+# The fewest samples of each percentile.
+FLOORS = {"p90_ms": 64, "p95_ms": 130, "p99_ms": 662}
+
+
 def near(said, truth, share=SLACK_SHARE, slack=SLACK_MS):
     """Our clock runs a little longer than the agent's, never shorter."""
     return truth * (1 - share) - 1.0 <= said <= truth * (1 + share) + slack
@@ -151,7 +155,7 @@ def of_report(says, report, log, options):
     verdicts = [log.verdict(turns) for turns in log.conversations.values()]
     passed, failed, errors = (verdicts.count(one) for one in ("PASS", "FAIL", "ERROR"))
     say = lambda what, said, truth, holds=None: says.say("report.json", what, said, truth, holds)
-    say("schema_version", report["schema_version"], 2)
+    say("schema_version", report["schema_version"], 3)
     say("planned trials", trials["planned"], planned)
     say("conversations begun = planned trials", planned, len(log.conversations))
     say("passed", trials["pass"], passed)
@@ -201,6 +205,9 @@ def of_report(says, report, log, options):
     for name, share in (("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("max_ms", 1.0)):
         own = quantile(log.service, share)
         slack = TAIL_SLACK_MS if share > 0.95 else SLACK_MS
+        if len(log.service) < FLOORS.get(name, 0):
+            say(f"latency {name} of too few replies", turn[name], None)
+            continue
         say(f"latency {name}, to {slack:.0f} ms and 5 %", turn[name], round(own, 3), near(turn[name], own, slack=slack))
     own = sum(log.service) / len(log.service)
     say("latency mean_ms", turn["mean_ms"], round(own, 2), near(turn["mean_ms"], own))
@@ -215,6 +222,9 @@ def of_report(says, report, log, options):
         own_sum * (1 - SLACK_SHARE) - slack <= log_sum <= (own_sum + waits) * (1 + SLACK_SHARE) + slack)
     for name, share in (("p50_ms", 0.5), ("p95_ms", 0.95), ("max_ms", 1.0)):
         own = quantile(log.whole, share)
+        if retried["count"] < FLOORS.get(name, 0):
+            say(f"with retries {name} of too few calls", retried[name], None)
+            continue
         say(f"with retries {name} is at most the log's, and no less than the service time's", retried[name], round(own, 1),
             retried[name] <= own * (1 + SLACK_SHARE) + TAIL_SLACK_MS and retried[name] >= service[name] * (1 - PRECISION))
     wait = line["throttling"]["wait"]
@@ -242,7 +252,7 @@ def of_report(says, report, log, options):
 
 
 def of_trials(says, place, log):
-    """Each trial by the id of its conversation, where the transcript's lines tell it."""
+    """Each trial by the id of its conversation, if the transcript has it."""
     lines = [json.loads(line) for line in (place / "out" / "trials.jsonl").read_text().splitlines()]
     says.say("trials.jsonl", "lines", len(lines), len(log.conversations))
     says.say("trials.jsonl", "turns", sum(line["turns"] for line in lines), len(log.turns))

@@ -1,20 +1,36 @@
 //! The numbers of a run: trials folded as they end, and the summary made of them.
 //!
-//! A summary is a function of the store alone, so an old run gives the same bytes each time it is asked for.
+//! A summary is a function of the store alone, so the summary of an old run is the same bytes every time.
 
 use std::sync::Arc;
 
-use record::{Summary, Tally, Trial, Verdict, breakdown::Breakdown, call::Spend, summary::RunState, trial::Replay};
-use scenario::{Digest, Plan, RunId};
+use record::{
+    Summary, Tally, Trial, Verdict,
+    breakdown::Breakdown,
+    call::Spend,
+    decision::{self, Decision},
+    objectives::{Objectives, Watched},
+    slices::Slices,
+    summary::RunState,
+    tally::LoadTally,
+    trial::Replay,
+};
+use scenario::{Digest, Objective, Plan, RunId};
+use statistics::sequential::suite::{Outcome, Required, Suite};
 use store::{Recovered, RunRow, Store, StoredTrial};
 
 mod breakdown;
 mod called;
+mod contents;
+mod drift;
+pub(crate) mod load;
 mod summary;
 mod totals;
 
 /// Trials read from the store at a time.
 const PAGE: u32 = 512;
+/// Moments of lost attempts that a summary names.
+const MOST_LOSSES: u32 = 100;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -28,38 +44,77 @@ pub enum Error {
     Store(#[from] store::Error),
 }
 
-/// The summary of a run as the store has it: what `report.json` holds.
+/// The summary of a run from the store: the contents of `report.json`.
 pub async fn summarize(store: &impl Store, run: &RunId) -> Result<Summary, Error> {
     let row = row(store, run).await?;
     let plan = plan(store, &row.plan_digest).await?;
-    let tally = tally(store, run, Which::of(row.state), nothing(&plan)).await?;
-    finish(store, &row, &plan, &tally).await
+    let nothing = nothing(&row, &plan, &store.recover(run).await?.decisions);
+    let tally = tally(store, run, Which::of(row.state), nothing).await?;
+    let suite = suite(store, run, &plan).await?;
+    finish(store, &row, &plan, &tally, suite.as_ref()).await
 }
 
 /// As [`summarize`], with the trials folded already.
-pub(crate) async fn finish(store: &impl Store, row: &RunRow, plan: &Plan, tally: &Tally) -> Result<Summary, Error> {
+pub(crate) async fn finish(
+    store: &impl Store,
+    row: &RunRow,
+    plan: &Plan,
+    tally: &Tally,
+    suite: Option<&Suite>,
+) -> Result<Summary, Error> {
     let spend: Spend = store.spend(&row.id).await?;
     let recovered: Recovered = store.recover(&row.id).await?;
-    Ok(summary::of(row, plan, tally, &spend, &recovered))
+    let lost = store.lost_over_time(&row.id, MOST_LOSSES).await?;
+    let summary = summary::of(row, plan, tally, &spend, &recovered, suite);
+    Ok(Summary { losses: summary::losses(row, &recovered, &lost), ..summary })
 }
 
-/// The fold of no trial of a plan.
-pub(crate) fn nothing(plan: &Plan) -> Tally {
-    Tally { breakdown: Breakdown::of(Arc::new(breakdown::parts(plan))), ..Tally::default() }
+/// The fold of no trial of a run.
+pub(crate) fn nothing(row: &RunRow, plan: &Plan, decisions: &[Decision]) -> Tally {
+    let started_at = u64::try_from(row.started_at).unwrap_or(0);
+    let slices = Slices::of_run_started_at(started_at);
+    let load = decision::schedule(plan, decisions).map(|schedule| LoadTally::of(Arc::new(schedule)));
+    let watch = |objective: &Objective| Watched { selection: objective.selection(plan), objective: objective.clone() };
+    // A search judges its steps, and looks for the rate at which they break.
+    let is_of_run = |objective: &&Objective| !plan.is_search() || objective.share_of_step().is_none();
+    let watched = plan.gates.objectives.iter().filter(is_of_run).map(watch).collect();
+    let objectives = Objectives::of(watched, plan.goodput, started_at);
+    let breakdown = Breakdown::of(Arc::new(breakdown::parts(plan)));
+    Tally { breakdown, slices, load, objectives, transcripts: plan.transcripts, ..Tally::default() }
 }
 
 /// Which trials of a run are folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// Those that are done: of a run that is played, the others end once more.
+    /// Trials that are done. If the run is active, trials that are retried later are not included.
     Done,
-    /// All that ended, also those that are to be played again when the run goes on.
+    /// All trials that ended, including those that are retried when the run resumes.
     Ended,
 }
 
 impl Which {
     pub(crate) fn of(state: RunState) -> Self {
         if state == RunState::Running { Self::Done } else { Self::Ended }
+    }
+}
+
+/// A run that stops when it is decided, as far as its stored trials say; `None`: it plays every repeat. A trial that is played
+/// again although the agent failed stays a failure.
+pub(crate) async fn suite(store: &impl Store, run: &RunId, plan: &Plan) -> Result<Option<Suite>, Error> {
+    let Some(mut suite) = Required::of_plan(plan).map(Suite::new) else { return Ok(None) };
+    let mut first = 0;
+    loop {
+        let page = trials(store, run, first, PAGE).await?;
+        let Some(last) = page.last() else { return Ok(Some(suite)) };
+        first = last.trial.number + 1;
+        let is_final = |stored: &&StoredTrial| {
+            !stored.again || stored.trial.replay() == Replay::Never || stored.trial.past.failed > 0
+        };
+        for StoredTrial { trial, .. } in page.iter().filter(is_final) {
+            if let Ok(case) = usize::try_from(trial.case) {
+                suite.add(case, trial.repeat, Outcome::of(trial));
+            }
+        }
     }
 }
 
@@ -75,8 +130,8 @@ pub(crate) async fn tally(store: &impl Store, run: &RunId, which: Which, mut tal
     }
 }
 
-/// Trials with a number of at least `first`, at most `limit`. One whose record cannot be read is among them with its ids, as an error
-/// of our side: it counts as what it is, it is named, and it is played again when the run is resumed.
+/// At most `limit` trials, starting at number `first`. A trial whose record cannot be read is returned by its ids as an
+/// error on our side: the report counts and names it, and a resume plays it again.
 pub(crate) async fn trials(store: &impl Store, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {
     let mut page = store.trials(run, first, limit).await?;
     if page.iter().any(|stored| stored.unreadable) {
@@ -90,8 +145,8 @@ pub(crate) async fn trials(store: &impl Store, run: &RunId, first: u64, limit: u
     Ok(page)
 }
 
-/// Trials of the run that ended and are worth another attempt: what our side broke, and what was held against the agent
-/// where `failed` says so.
+/// Trials of the run that ended and deserve another attempt: those that our side broke and, if `failed`, those that
+/// failed because of the agent.
 pub(crate) async fn to_play_again(store: &impl Store, run: &RunId, failed: bool) -> Result<Vec<u64>, Error> {
     let mut again = Vec::new();
     let mut first = 0;

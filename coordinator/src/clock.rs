@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 pub struct Clock(Arc<dyn Fn() -> i64 + Send + Sync>);
 
 impl Clock {
-    /// `now` tells unix milliseconds.
+    /// `now` returns unix milliseconds.
     pub fn new(now: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }

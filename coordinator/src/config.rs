@@ -11,14 +11,14 @@ pub struct Config {
 /// What happens to sessions from before this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reclaim {
-    /// Their workers may come back until their time is over. For workers that are other processes.
+    /// Workers may come back until their session expires. For workers in other processes.
     #[default]
     AfterTtl,
     /// They are over. For workers in the coordinator's process, which died with it.
     AtOnce,
 }
 
-/// The times of the lease protocol. They are ordered:
+/// The times of the lease protocol. Their order matters:
 ///
 /// - A worker stops by itself 20 s after its last answered heartbeat, and the coordinator leases its trials again after
 ///   `session_ttl`. So no trial runs twice at once, with 10 s to spare for clocks that differ.
@@ -41,6 +41,9 @@ pub struct Timing {
     pub relisted: Duration,
     /// When a worker whose claim got nothing claims again.
     pub claim_retry: Duration,
+    /// The same while a load lets no more conversations run: a slot may be free any moment, and nothing is stored for a claim
+    /// that gets nothing.
+    pub slot_retry: Duration,
     /// How often the coordinator looks for sessions that are over.
     pub tick: Duration,
 }
@@ -55,6 +58,7 @@ impl Default for Timing {
             unlisted: Duration::from_secs(30),
             relisted: Duration::from_secs(6),
             claim_retry: Duration::from_millis(200),
+            slot_retry: Duration::from_millis(25),
             tick: Duration::from_millis(500),
         }
     }

@@ -31,11 +31,12 @@ impl<S: Store> Coordinator<S> {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let mut dispatcher = Dispatcher::new(Arc::clone(&store), config, clock.clone(), observers);
         dispatcher.recover().await?;
-        Ok((Self { dispatcher, commands }, Handle::new(sender, store, config, clock)))
+        let began = dispatcher.began();
+        Ok((Self { dispatcher, commands }, Handle::new(sender, store, config, clock, began)))
     }
 
-    /// Runs until `drain` is cancelled or the last handle is gone. What workers have sent is stored and acknowledged;
-    /// sessions stay in the store, for the next coordinator.
+    /// Runs until `drain` is cancelled or the last handle is dropped. Everything that workers have sent is stored and
+    /// acknowledged first; sessions stay in the store for the next coordinator.
     pub async fn run(self, drain: CancellationToken) {
         self.dispatcher.run(self.commands, drain).await;
     }

@@ -1,4 +1,4 @@
-//! The one task that owns the scheduler: it stores what the scheduler decides, then tells workers.
+//! The one task that owns the scheduler: it stores the scheduler's decisions, then sends them to workers.
 //!
 //! A grant is stored before it is sent, a batch before it is acknowledged or counted. When the store fails, the scheduler's
 //! state may differ from the store's. Then everything stops: runs are interrupted, sessions end, and a resume starts from
@@ -14,9 +14,10 @@ use std::{
     time::Duration,
 };
 
-use record::Usd;
+use record::{Usd, runner::Sample};
 use scenario::RunId;
 use store::Store;
+use telemetry::process;
 use tokio::{
     sync::mpsc,
     task::JoinSet,
@@ -41,17 +42,23 @@ mod act;
 pub(crate) mod active;
 pub(crate) mod command;
 mod commit;
+mod conclude;
+mod control;
+mod deciding;
 mod early_stop;
 mod error;
 mod links;
+mod load_progress;
+mod objectives;
 mod roster;
 mod runs;
+mod searches;
 pub(crate) mod shares;
 mod shown;
 
 pub use self::error::Error;
 
-/// How many ended runs stay in memory, so that their numbers are at hand.
+/// How many ended runs keep their numbers in memory.
 const ENDED_KEPT: usize = 8;
 /// How long a drain waits until the numbers of ended runs are shown.
 const LAST_NUMBERS: Duration = Duration::from_secs(2);
@@ -64,7 +71,10 @@ pub(crate) struct Dispatcher<S> {
     config: Config,
     clock: Clock,
     observers: Observers,
+    /// The zero of the scheduler's clock.
     began: Instant,
+    /// When the message that is being answered was read, on the scheduler's clock.
+    heard: Duration,
     scheduler: Scheduler,
     runs: BTreeMap<RunId, Active>,
     /// Runs in memory that have ended, oldest first.
@@ -88,6 +98,7 @@ impl<S: Store> Dispatcher<S> {
             clock,
             observers,
             began: Instant::now(),
+            heard: Duration::ZERO,
             scheduler: Scheduler::new(config.timing),
             runs: BTreeMap::new(),
             ended: VecDeque::new(),
@@ -98,6 +109,10 @@ impl<S: Store> Dispatcher<S> {
             telling: JoinSet::new(),
             looked: Instant::now(),
         }
+    }
+
+    pub(crate) fn began(&self) -> Instant {
+        self.began
     }
 
     /// Runs until `drain`. Then what workers have sent already is stored and acknowledged, and all streams close.
@@ -125,15 +140,22 @@ impl<S: Store> Dispatcher<S> {
     async fn tick(&mut self) {
         self.look_for_the_store().await;
         self.hear(Event::Tick).await;
+        self.judge_objectives().await;
+        self.steer_searches().await;
         let running: Vec<RunId> =
             self.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect();
-        running.iter().for_each(|run| self.publish(run));
+        for run in &running {
+            // A trial that the coordinator itself ended may have decided it.
+            self.stop_what_is_decided(run).await;
+            self.publish(run);
+        }
         self.share_limits();
         self.show_fleet();
         while self.telling.try_join_next().is_some() {}
     }
 
-    /// Checks that the store was not removed. A commit finds out too, but an agent may take minutes for its next reply.
+    /// Checks that the store was not removed. A commit would notice too, but the next commit may wait minutes for an
+    /// agent's reply.
     async fn look_for_the_store(&mut self) {
         if self.looked.elapsed() < BETWEEN_LOOKS || !self.runs.values().any(Active::is_running) {
             return;
@@ -153,7 +175,10 @@ impl<S: Store> Dispatcher<S> {
             Command::Open { session, token, worker, orders, wanted, reply } => {
                 let _ = reply.send(self.open(session, &token, worker, orders, wanted).await);
             }
-            Command::Hear { session, stream, message } => self.listen(session, stream, message).await,
+            Command::Hear { session, stream, message, heard } => {
+                self.heard = heard.duration_since(self.began);
+                self.listen(session, stream, message).await;
+            }
             Command::Close { session, stream } => {
                 if self.links.closed(session, stream) {
                     self.shares.closed(session);
@@ -170,6 +195,15 @@ impl<S: Store> Dispatcher<S> {
             }
             Command::Cancel { run, drain, reply } => {
                 let _ = reply.send(self.cancel(&run, drain).await);
+            }
+            Command::Pause { run, reply } => {
+                let _ = reply.send(self.pause(&run).await);
+            }
+            Command::SetSlots { run, group, slots, reply } => {
+                let _ = reply.send(self.set_slots(&run, group.as_deref(), slots).await);
+            }
+            Command::SetRate { run, group, rate, reply } => {
+                let _ = reply.send(self.set_rate(&run, group.as_deref(), rate).await);
             }
             Command::Watch { run, reply } => {
                 let _ = reply.send(self.runs.get(&run).map(Active::watch));
@@ -213,8 +247,8 @@ impl<S: Store> Dispatcher<S> {
         let Capacity { agents, slots, .. } = worker;
         let stream = self.links.open(session, orders, wanted, acknowledged, slots);
         self.shares.opened(session, slots);
-        self.links.send(session, Order::Welcome { acknowledged });
-        self.hear(Event::Connected { session, agents }).await;
+        self.links.send(session, Order::Welcome { acknowledged, heard: self.now() });
+        self.hear(Event::Connected { session, agents, slots }).await;
         self.share_limits();
         Ok(stream)
     }
@@ -225,15 +259,18 @@ impl<S: Store> Dispatcher<S> {
             return;
         }
         match message {
-            Message::Heartbeat { held, unsettled } => {
+            Message::Heartbeat { held, unsettled, runner } => {
                 self.roster.heard(session, Instant::now());
+                if let Err(error) = self.keep_runner(session, runner).await {
+                    return self.store_failed(&error).await;
+                }
                 if let Err(error) = self.keep_heartbeat(session, stream, unsettled).await {
                     return self.store_failed_for(session, error).await;
                 }
                 self.hear(Event::Heartbeat { session, held }).await;
             }
-            Message::Claim { number, want, idle } => {
-                self.hear(Event::Claimed { session, number, want, idle }).await;
+            Message::Claim { number, want, idle, ahead } => {
+                self.hear(Event::Claimed { session, number, want, idle, ahead }).await;
             }
             Message::Begun { trials } => self.hear(Event::Begun { session, trials }).await,
             Message::Release { trials, begun } => self.hear(Event::Released { session, trials, begun }).await,
@@ -260,7 +297,21 @@ impl<S: Store> Dispatcher<S> {
         }
     }
 
-    /// Stores that the session lives, unless that was stored recently and nothing has changed.
+    /// Stores how loaded the machine of a worker is that plays a load.
+    async fn keep_runner(&mut self, session: u64, sample: Option<Sample>) -> Result<(), store::Error> {
+        let Some(sample) = sample else { return Ok(()) };
+        let (now, mut own_bytes) = (self.clock.now(), None);
+        for (id, _) in self.scheduler.held_by_run(session) {
+            let Some(run) = self.runs.get_mut(&id) else { continue };
+            let own_bytes = *own_bytes.get_or_insert_with(process::resident_bytes);
+            if let Some(runner) = run.measured(sample, own_bytes, now) {
+                self.store.set_runner(&id, runner).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the session's heartbeat, unless one was stored recently and nothing has changed.
     async fn keep_heartbeat(&mut self, session: u64, stream: u64, unsettled: Usd) -> Result<(), store::Error> {
         let (now, at) = (Instant::now(), self.clock.now());
         let Some(link) = self.links.get(session, stream) else { return Ok(()) };
@@ -274,7 +325,7 @@ impl<S: Store> Dispatcher<S> {
         self.store.heartbeat(session, unsettled, &begun, at).await
     }
 
-    /// Sends workers their share of the limits, where it has changed.
+    /// Sends workers their new share of the limits if it has changed.
     fn share_limits(&mut self) {
         let now = Instant::now().duration_since(self.began);
         for (session, share) in self.shares.balance(|session| self.scheduler.plays(session), now) {

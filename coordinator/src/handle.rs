@@ -1,12 +1,15 @@
 //! A cheap handle on a running coordinator, for its services.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use record::{Summary, Tally, summary::RunState};
 use scenario::{Digest, Plan, RunId};
 use store::{RunRow, Store};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch},
+    time::Instant,
+};
 use tokio_util::sync::DropGuard;
 
 use crate::{
@@ -14,7 +17,7 @@ use crate::{
     dispatcher::{
         Error,
         active::{Fleet, progress},
-        command::{Capacity, Command, Message, Order, Reply, Resumed, WorkerShown},
+        command::{Capacity, Command, Message, Order, Reply, Resumed, Snapshot, WorkerShown},
     },
     token::Token,
 };
@@ -29,6 +32,8 @@ pub struct Handle<S> {
     room: Arc<Semaphore>,
     config: Config,
     clock: Clock,
+    /// The zero of the scheduler's clock; workers get it.
+    began: Instant,
 }
 
 impl<S> Clone for Handle<S> {
@@ -39,13 +44,24 @@ impl<S> Clone for Handle<S> {
             room: Arc::clone(&self.room),
             config: self.config,
             clock: self.clock.clone(),
+            began: self.began,
         }
     }
 }
 
 impl<S: Store> Handle<S> {
-    pub(crate) fn new(commands: mpsc::Sender<Command>, store: Arc<S>, config: Config, clock: Clock) -> Self {
-        Self { commands, store, room: Arc::new(Semaphore::new(WAITING_BYTES)), config, clock }
+    pub(crate) fn new(
+        commands: mpsc::Sender<Command>,
+        store: Arc<S>,
+        config: Config,
+        clock: Clock,
+        began: Instant,
+    ) -> Self {
+        Self { commands, store, room: Arc::new(Semaphore::new(WAITING_BYTES)), config, clock, began }
+    }
+
+    pub(crate) fn began(&self) -> Instant {
+        self.began
     }
 
     pub(crate) fn store(&self) -> &Arc<S> {
@@ -66,7 +82,8 @@ impl<S: Store> Handle<S> {
         self.send(Command::Snapshot { run: run.clone(), reply }).await?;
         match answer.await.map_err(|_| Error::Stopped)? {
             Some(snapshot) => {
-                Ok(aggregate::finish(&*self.store, &snapshot.row, &snapshot.plan, &snapshot.tally).await?)
+                let Snapshot { row, plan, tally, suite } = snapshot;
+                Ok(aggregate::finish(&*self.store, &row, &plan, &tally, suite.as_ref()).await?)
             }
             None => Ok(aggregate::summarize(&*self.store, run).await?),
         }
@@ -113,7 +130,7 @@ impl<S: Store> Handle<S> {
     }
 
     pub(crate) async fn hear(&self, session: u64, stream: u64, message: Message) -> Result<(), Error> {
-        self.send(Command::Hear { session, stream, message }).await
+        self.send(Command::Hear { session, stream, message, heard: Instant::now() }).await
     }
 
     pub(crate) async fn close_stream(&self, session: u64, stream: u64) -> Result<(), Error> {
@@ -136,6 +153,19 @@ impl<S: Store> Handle<S> {
 
     pub(crate) async fn cancel(&self, run: RunId, drain: bool) -> Result<RunState, Error> {
         self.ask(|reply| Command::Cancel { run, drain, reply }).await
+    }
+
+    pub(crate) async fn pause(&self, run: RunId) -> Result<(), Error> {
+        self.ask(|reply| Command::Pause { run, reply }).await
+    }
+
+    pub(crate) async fn set_slots(&self, run: RunId, group: Option<String>, slots: u32) -> Result<(), Error> {
+        self.ask(|reply| Command::SetSlots { run, group, slots, reply }).await
+    }
+
+    /// Returns in how long the rate holds.
+    pub(crate) async fn set_rate(&self, run: RunId, group: Option<String>, rate: f64) -> Result<Duration, Error> {
+        self.ask(|reply| Command::SetRate { run, group, rate, reply }).await
     }
 
     pub(crate) async fn workers(&self) -> Result<Vec<WorkerShown>, Error> {

@@ -1,14 +1,15 @@
 //! A plan in; results and a summary out.
 //!
-//! [`scheduler`] decides who plays what, without a clock or a network. The dispatcher is the one task that owns it: it
-//! stores decisions, then tells workers. [`aggregate`] folds results into the numbers of a run. [`service`] is the gRPC
-//! interface for workers and for people.
+//! [`scheduler`] decides which worker plays which trial, without a clock or a network. The dispatcher is the one task
+//! that owns it: it stores decisions, then sends them to workers. [`aggregate`] folds results into the numbers of a
+//! run. [`service`] is the gRPC interface for workers and for people.
 
 pub mod aggregate;
 mod clock;
 pub mod config;
 mod coordinator;
 mod dispatcher;
+mod give_way;
 mod handle;
 mod observers;
 mod progress;

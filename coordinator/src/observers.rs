@@ -1,4 +1,4 @@
-//! Observers of runs, metrics and traces: they see what the store has, and change nothing.
+//! Observers of runs, metrics and traces: they see what is stored, and change nothing.
 
 /// All are off by default.
 #[derive(Debug, Clone, Default)]

@@ -26,4 +26,8 @@ pub struct Progress {
     pub trouble: Option<String>,
     /// Why trials wait although workers are connected.
     pub waiting_for: Option<String>,
+    /// Somebody paused it.
+    pub paused: bool,
+    /// Of a run with a load.
+    pub load: Option<telemetry::metrics::Load>,
 }

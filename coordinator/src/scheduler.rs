@@ -1,4 +1,4 @@
-//! Who plays what: leases ranges of trials to sessions, and leases lost ones again.
+//! Leases ranges of trials to sessions, and leases lost trials again.
 //!
 //! No clock, no network, no store: an [`Event`] and the time go in, [`Action`]s come out, to be carried out in order. Its
 //! state is what the store has once all actions are carried out. After a failed action it must be made again from
@@ -21,7 +21,7 @@
 //! that comes back late changes nothing, whatever this scheduler believed about it meanwhile.
 //!
 //! [`new_lease`] answers claims, [`lost_lease`] notices lost workers, [`poison`] finds the trial that loses them. [`run`] has
-//! the queues of one run, [`session`] what one worker holds.
+//! the queues of one run, [`lanes`] the fresh trials of a load, [`session`] what one worker holds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,6 +33,7 @@ use scenario::RunId;
 use store::{Lease, Recovered};
 
 use self::{
+    new_lease::Wanted,
     run::Run,
     session::{Session, Stream},
     unrest::Unrest,
@@ -40,16 +41,19 @@ use self::{
 use crate::Timing;
 
 mod event;
+mod lanes;
 mod lost_lease;
 mod new_lease;
+mod pieces;
 mod poison;
 mod ranges;
 mod run;
 mod session;
 mod shown;
 mod unrest;
+mod unwanted;
 
-pub use event::{Action, Event, Held};
+pub use event::{Action, Event, Held, Work};
 pub(crate) use session::lease_id;
 
 #[derive(Debug)]
@@ -59,11 +63,13 @@ pub struct Scheduler {
     sessions: BTreeMap<u64, Session>,
     /// The run that was served last. The next claim serves the next run.
     served: Option<RunId>,
-    /// A session that gets nothing new until it is empty, since suspects wait for a worker of their own.
+    /// A session that gets nothing new until it is empty, so that suspects get a worker to themselves.
     clearing: Option<u64>,
     /// From the first event on.
     unrest: Option<Unrest>,
     last_tick: Option<Duration>,
+    /// When the last event came.
+    now: Duration,
     actions: Vec<Action>,
 }
 
@@ -78,31 +84,47 @@ impl Scheduler {
             clearing: None,
             unrest: None,
             last_tick: None,
+            now: Duration::ZERO,
             actions: Vec::new(),
         }
     }
 
-    /// `now` is monotonic, since any fixed moment. Events about unknown runs and sessions change nothing.
+    /// `now` is monotonic, measured from any fixed moment. Events about unknown runs and sessions change nothing.
     pub fn on(&mut self, event: Event, now: Duration) -> Vec<Action> {
+        self.now = now;
         self.unrest.get_or_insert_with(|| Unrest::since(now));
         match event {
-            Event::RunStarted { run, planned, agents, recovered, silent } => {
-                self.start_run(run, Run::new(planned, agents, &recovered), &recovered, &silent, now);
+            Event::RunStarted { run, work, agents, recovered, silent } => {
+                self.start_run(run, Run::new(work, agents, &recovered, now), &recovered, &silent, now);
             }
+            Event::Unwanted { run, trials } => self.stop_wanting(&run, &trials),
+            Event::Concluded { run } => self.conclude_run(&run),
             Event::RunStopped { run, drain: true } => self.drain_run(&run),
             Event::RunStopped { run, drain: false } => self.cancel_run(&run),
+            Event::Paused { run, paused } => {
+                if let Some(run) = self.runs.get_mut(&run) {
+                    run.pause(paused, now);
+                }
+            }
+            Event::Rescheduled { run, schedule } => {
+                if let Some(lanes) = self.runs.get_mut(&run).and_then(|run| run.lanes.as_mut()) {
+                    lanes.reschedule(schedule);
+                }
+            }
             Event::Joined { session } => {
                 let deadline = now + self.timing.session_ttl;
                 self.sessions.entry(session).or_insert_with(|| Session::new(deadline));
             }
-            Event::Connected { session, agents } => self.connect(session, agents, now),
+            Event::Connected { session, agents, slots } => self.connect(session, agents, slots, now),
             Event::Disconnected { session } => {
                 if let Some(session) = self.sessions.get_mut(&session) {
                     session.stream = Stream::Closed { at: now };
                 }
             }
             Event::Heartbeat { session, held } => self.heartbeat(session, held.as_deref(), now),
-            Event::Claimed { session, number, want, idle } => self.claim(session, number, (want, idle), now),
+            Event::Claimed { session, number, want, idle, ahead } => {
+                self.claim(session, number, Wanted { trials: want, idle, ahead }, now);
+            }
             Event::Begun { session, trials } => self.begin(session, &trials),
             Event::Released { session, trials, begun } => self.release(session, &trials, begun, now),
             Event::Ended { session, run, trials } => self.ended(session, &run, &trials, Run::end),
@@ -128,7 +150,7 @@ impl Scheduler {
         }
         let list_by = now + self.timing.unlisted;
         for lease in &recovered.leases {
-            // Its time went on while no coordinator was there.
+            // The session's time kept running while there was no coordinator.
             let silent = silent.get(&lease.session).copied().unwrap_or_default();
             let deadline = now + self.timing.session_ttl.saturating_sub(silent);
             let session = self.sessions.entry(lease.session).or_insert_with(|| Session::new(deadline));
@@ -153,6 +175,22 @@ impl Scheduler {
         self.finish_if_over(id);
     }
 
+    fn stop_wanting(&mut self, id: &RunId, trials: &[u64]) {
+        let Some(run) = self.runs.get_mut(id) else { return };
+        run.stop_wanting(trials);
+        self.finish_if_over(id);
+    }
+
+    /// As a drain, but the run ends finished.
+    fn conclude_run(&mut self, id: &RunId) {
+        let Some(run) = self.runs.get_mut(id) else { return };
+        run.unwanted.become_all();
+        for (number, _) in self.sessions.iter().filter(|(_, session)| session.holds_any_of(id)) {
+            self.actions.push(Action::Stop { session: *number, run: id.clone(), drain: true });
+        }
+        self.finish_if_over(id);
+    }
+
     fn cancel_run(&mut self, id: &RunId) {
         let Some(run) = self.runs.remove(id) else { return };
         for (number, session) in &mut self.sessions {
@@ -166,17 +204,18 @@ impl Scheduler {
         self.actions.push(Action::Finish { run: id.clone(), state: RunState::Cancelled, lost_attempts });
     }
 
-    fn connect(&mut self, number: u64, agents: BTreeSet<String>, now: Duration) {
+    fn connect(&mut self, number: u64, agents: BTreeSet<String>, slots: u32, now: Duration) {
         let Some(session) = self.sessions.get_mut(&number) else { return };
         if session.stream == Stream::Awaited {
-            // Otherwise trials of a lost grant would stay with it for ever if coordinators restart again and again.
+            // Otherwise the trials of a lost grant would stay with the session for ever if coordinators keep
+            // restarting.
             session.must_list_by(now + self.timing.relisted);
         }
         session.stream = Stream::Open;
-        session.agents = agents;
+        (session.agents, session.slots) = (agents, slots);
         session.deadline = now + self.timing.session_ttl;
-        // An order to stop may have been lost with the stream before.
-        for (id, _) in self.runs.iter().filter(|(id, run)| run.draining && session.holds_any_of(id)) {
+        // The previous stream may have lost an order to stop.
+        for (id, _) in self.runs.iter().filter(|(id, run)| run.is_stopping() && session.holds_any_of(id)) {
             self.actions.push(Action::Stop { session: number, run: id.clone(), drain: true });
         }
     }
@@ -191,7 +230,8 @@ impl Scheduler {
         if !strangers.is_empty() {
             self.actions.push(Action::Fence { session: number, trials: strangers });
         }
-        // A lost grant leaves trials with a session that does not know them. Its heartbeats would renew them for ever.
+        // A lost grant leaves trials with a session that does not know them, and its heartbeats would renew them for
+        // ever.
         let unlisted = session.take_unlisted(number, now);
         self.give_back(number, unlisted, false, now);
     }
@@ -265,13 +305,15 @@ impl Scheduler {
     fn finish_if_over(&mut self, id: &RunId) {
         let Some(run) = self.runs.get(id) else { return };
         let lost_attempts = run.lost_attempts;
-        if let Some(state) = run.over() {
+        if let Some(state) = run.over(self.now) {
             self.runs.remove(id);
             self.actions.push(Action::Finish { run: id.clone(), state, lost_attempts });
         }
     }
 }
 
+#[cfg(test)]
+pub(crate) mod fixture;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What only the worker of a session knows.
+//! A secret that only the worker of a session has.
 
 use scenario::Digest;
 
@@ -29,7 +29,7 @@ impl Token {
         &self.0
     }
 
-    /// What is stored, and compared: it tells nothing of the token, nor does the time that a comparison takes.
+    /// The stored and compared form. It reveals nothing about the token, and neither does the time of a comparison.
     pub(crate) fn digest(&self) -> Digest {
         Digest::of(&self.0)
     }

@@ -2,7 +2,7 @@
 
     compose.py BINARY PLACE    inside a network of its own: `unshare --net`, or `unshare --map-root-user --net`
 
-gabfest's services run from the image's files. Prometheus is that of this machine with the very configuration, Rotel stands in for
+gabfest's services run from the image's files. Prometheus is that of this machine with the same configuration, Rotel replaces
 the collector; Jaeger and Grafana, which no package carries, are left out. One thing is changed: all containers share a network, so
 each has an address of its own, and 0.0.0.0 becomes that address. While the run goes on, the coordinator is stopped and started
 again, and a worker is drained.

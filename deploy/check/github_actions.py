@@ -36,7 +36,7 @@ def main(binary: pathlib.Path, place: pathlib.Path) -> None:
 
 
 def follow(job: dict, project: pathlib.Path, programs: pathlib.Path, stopped: bool = False) -> tuple[int, str, str]:
-    """Runs every command but the one that builds gabfest, and the one that plays where it is `stopped`. Its last code, what was printed, and the run's page."""
+    """Runs every command except the build of gabfest, and except playing if it is `stopped`. Returns the last exit code, the output, and the run's page."""
     files = {"GITHUB_OUTPUT": project / "output", "GITHUB_STEP_SUMMARY": project / "summary"}
     [file.write_text("") for file in files.values()]
     printed, code = "", 0

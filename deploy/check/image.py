@@ -1,4 +1,4 @@
-"""The image without a container engine: the files that the Dockerfile's last stage copies, and what it says of user and folder.
+"""The image without a container engine: the files that the Dockerfile's last stage copies, and its user and folder.
 
     image.py DOCKERFILE BINARY TREE    build the tree, and print what is in it
 """
@@ -55,7 +55,7 @@ class Image:
             elif source == "/image/data":
                 place.mkdir()
             else:
-                # A file of the stage's own image: that of this machine stands in.
+                # A file of the stage's own image: use that of this machine.
                 shutil.copy(source, place)
 
     def files(self) -> list[str]:

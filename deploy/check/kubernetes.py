@@ -1,4 +1,4 @@
-"""Starts what the Kubernetes base says as processes, in the order of nobody's choice: all at once, as a cluster does.
+"""Starts what the Kubernetes base says as processes, all at once, as a cluster does.
 
     kubernetes.py BINARY PLACE    inside a network of its own, with `kubectl` in the path
 
@@ -63,7 +63,7 @@ class Cluster:
                 label = re.fullmatch(r"metadata\.labels\['(.+)'\]", path)
                 values[variable["name"]] = labels[label[1]] if label else {"metadata.name": name}[path]
             elif "secretKeyRef" in source:
-                # Nobody has made the secret.
+                # The secret does not exist yet.
                 source["secretKeyRef"]["optional"] or sys.exit(f"{name} needs a secret that the base does not have")
             else:
                 values[variable["name"]] = variable["value"].replace("0.0.0.0", address)
@@ -160,7 +160,7 @@ def asked(address: str, probe: dict) -> bool:
 
 
 def serving(address: str, port: int) -> bool:
-    """grpc.health.v1.Health/Check in the fewest bytes of HTTP/2: settings, one request, and a look at what comes back."""
+    """grpc.health.v1.Health/Check in the fewest bytes of HTTP/2: settings, one request, and the start of the answer."""
     frame = lambda kind, flags, stream, payload: len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
     # Names and values as they are, without a table.
     field = lambda name, value: b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value

@@ -15,7 +15,7 @@ from collector import PROGRAM, Printed, arguments
 
 GRPC, HTTP = "127.0.0.1:4317", "127.0.0.1:4318"
 WAYS = {"grpc": GRPC, "http/protobuf": HTTP, "http/json": HTTP}
-# By HTTP as JSON, OTLP writes integers of 64 bits as texts, where Rotel looks for numbers: of figures it knows the names alone.
+# By HTTP as JSON, OTLP writes integers of 64 bits as texts, but Rotel expects numbers, so it shows only the names of figures.
 NAMES_ALONE = "http/json"
 # A planted key of the agent: the agent repeats it, and no collector may receive it.
 CANARY = "sk-canary-9b1f04d7c26e83a5"
@@ -85,7 +85,9 @@ def told_whole(binary: pathlib.Path, place: pathlib.Path, told: pathlib.Path, pr
             trials = (told / name / "trials.jsonl").read_text().splitlines()
             judged += sum(len(json.loads(trial)["judgments"]) for trial in trials)
             transcripts = (told / name / "transcripts.jsonl").read_text().splitlines()
-            called += sum(len(turn["tool_calls"]) for transcript in transcripts for turn in json.loads(transcript)["turns"])
+            turns = [turn for transcript in transcripts for turn in json.loads(transcript)["turns"]]
+            by_user = lambda turn: (turn.get("simulated") or {}).get("calls", [])
+            called += sum(len(turn["tool_calls"]) + len(by_user(turn)) for turn in turns)
     finally:
         rotel.terminate()
         code = rotel.wait(30)
@@ -106,9 +108,9 @@ def told_whole(binary: pathlib.Path, place: pathlib.Path, told: pathlib.Path, pr
 
 
 def told_of(summaries: list[dict], judged: int, called: int) -> dict:
-    """How many spans and events there are by the reports, and how they are found in what the collector printed."""
+    """How many spans and events there are by the reports, and their form in the collector's output."""
     count = lambda of: sum(map(of, summaries))
-    # Of each attempt those of the run and of the trial, one of each turn, each call and each tool call, and one of each run's end.
+    # Two for each attempt (run and trial), one for each turn, call and tool call, and one for each run's end.
     spans = count(lambda one: 2 * one["attempts"]["total"] + one["turns"] + sum(one["llm_calls"].values()) + 1) + called
     return {"spans": (spans, Printed.spans), "judgments": (judged, lambda printed: printed.records("gen_ai.evaluation.result"))}
 

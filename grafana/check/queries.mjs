@@ -6,13 +6,16 @@ import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('../dashboards', import.meta.url));
 
-/** `{ where, expr }` of each query of each panel. */
+/** `{ where, expr }` of each query of each panel and annotation. */
 export function panelQueries() {
   return boards().flatMap(({ file, board }) => {
     const values = Object.fromEntries(board.templating.list.map(({ name, allValue, current }) => [name, allValue ?? current?.value]));
-    return board.panels.flatMap(({ title, targets = [] }) =>
+    const panels = board.panels.flatMap(({ title, targets = [] }) =>
       targets.map(({ refId, expr }) => ({ where: `${file}: "${title}" ${refId}`, expr: recent(unpadded(filled(expr, values))) })),
     );
+    // What an annotation marks need not have happened: its comparison answers 0 or 1 instead of nothing.
+    const annotations = (board.annotations?.list ?? []).map(({ name, expr }) => ({ where: `${file}: annotation "${name}"`, expr: answering(filled(expr, values)) }));
+    return [...panels, ...annotations];
   });
 }
 
@@ -53,7 +56,7 @@ function recent(expr) {
 }
 
 function answering(expr) {
-  // Selectors and texts have comparisons of their own.
+  // Selectors and texts have their own comparisons.
   const parts = expr.split(/(\{[^}]*\}|"[^"]*")/);
   return parts.map((part, at) => (at % 2 ? part : part.replace(/>=|<=|==|!=|>|</g, '$& bool'))).join('');
 }

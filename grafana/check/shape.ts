@@ -54,6 +54,17 @@ interface Variable extends schema.VariableModel {
   definition?: string;
 }
 
-type Narrowed = Omit<schema.Dashboard, 'panels' | 'templating'> & { panels: Panel[]; templating: { list: Variable[] } };
+// The schema does not define the keys of Prometheus.
+interface Annotation extends schema.AnnotationQuery {
+  expr: string;
+  step: string;
+  titleFormat: string;
+}
+
+type Narrowed = Omit<schema.Dashboard, 'annotations' | 'panels' | 'templating'> & {
+  annotations?: { list: Annotation[] };
+  panels: Panel[];
+  templating: { list: Variable[] };
+};
 
 export type Dashboard = Json<Narrowed>;

@@ -77,7 +77,7 @@ class Check:
             lines.write(json.dumps(value, ensure_ascii=False) + "\n")
             lines.flush()
 
-        # What the function prints must not end up between the answers.
+        # The function's own output must not mix with the answers.
         with contextlib.redirect_stdout(sys.stderr):
             write({"gabfest": PROTOCOL})
             for line in stdin:
@@ -122,7 +122,7 @@ class Check:
 
 
 def complete(answer: Answer) -> dict:
-    """Makes the answer that gabfest reads of what a function returns."""
+    """Converts the return value of a function to an answer for gabfest."""
     if answer is None or isinstance(answer, bool):
         return {"pass": answer}
     if isinstance(answer, (int, float)):

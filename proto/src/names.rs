@@ -3,6 +3,7 @@
 use record::{
     Blame, FailureKind, Finding, Role, Verdict,
     call::{ErrorKind, Finish},
+    named_limits::LimitOf,
     stop::Stopper,
     summary::RunState,
     turn::Origin,
@@ -101,6 +102,12 @@ words!(speaker, Origin, "speaker", [
     Origin::Simulated => "simulated",
     Origin::Program => "program",
 ]);
+words!(limit_of, LimitOf, "limit", [
+    LimitOf::Requests => "requests",
+    LimitOf::Tokens => "tokens",
+    LimitOf::InputTokens => "input_tokens",
+    LimitOf::OutputTokens => "output_tokens",
+]);
 words!(blame, Blame, "blame", [
     Blame::Agent => "agent",
     Blame::UserSim => "user_sim",
@@ -140,6 +147,7 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::ProviderExhausted => "provider_exhausted",
     FailureKind::Poisoned => "poisoned",
     FailureKind::Cancelled => "cancelled",
+    FailureKind::Dropped => "dropped",
     FailureKind::RecordRefused => "record_refused",
     FailureKind::Panicked => "panicked",
     FailureKind::Unreadable => "unreadable",

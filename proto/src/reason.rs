@@ -34,15 +34,15 @@ mod tests {
     struct Around(&'static str, #[source] io::Error);
 
     #[test]
-    fn causes_are_told_once() {
+    fn causes_are_listed_once() {
         for (says, outer, expected) in [
-            ("", "tcp connect error", "tcp connect error: nobody listens"),
-            ("tcp connect error", "tcp connect error", "tcp connect error: nobody listens"),
-            ("tcp connect error", "transport error", "tcp connect error: nobody listens"),
-            ("tcp connect error: nobody listens", "tcp connect error", "tcp connect error: nobody listens"),
+            ("", "tcp connect error", "tcp connect error: nothing listens"),
+            ("tcp connect error", "tcp connect error", "tcp connect error: nothing listens"),
+            ("tcp connect error", "transport error", "tcp connect error: nothing listens"),
+            ("tcp connect error: nothing listens", "tcp connect error", "tcp connect error: nothing listens"),
         ] {
             let mut status = Status::unavailable(says);
-            let cause = Around(outer, io::Error::new(io::ErrorKind::ConnectionRefused, "nobody listens"));
+            let cause = Around(outer, io::Error::new(io::ErrorKind::ConnectionRefused, "nothing listens"));
             status.set_source(std::sync::Arc::new(cause));
             assert_eq!(reason(&status), expected);
         }

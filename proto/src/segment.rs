@@ -14,16 +14,48 @@ use crate::{names::Error, turn, v1};
 
 /// The field `trials` of `Segment`.
 const TRIALS: u32 = 1;
+/// The field `turns` of `TrialTurns`.
+const TURNS: u32 = 3;
 
-/// Encodes the turns of several attempts (trial, epoch, turns), and returns the size of each piece.
+/// The encoded turns of one attempt, which grow turn by turn.
+#[derive(Debug, Clone, Default)]
+pub struct Turns {
+    bytes: Vec<u8>,
+    count: u32,
+}
+
+impl Turns {
+    pub fn push(&mut self, turn: Turn) {
+        encoding::message::encode(TURNS, &turn::to_wire(turn), &mut self.bytes);
+        self.count += 1;
+    }
+
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+}
+
+impl FromIterator<Turn> for Turns {
+    fn from_iter<T: IntoIterator<Item = Turn>>(turns: T) -> Self {
+        let mut all = Self::default();
+        turns.into_iter().for_each(|turn| all.push(turn));
+        all
+    }
+}
+
+/// Makes a segment of the turns of several attempts (trial, epoch, turns), and returns the size of each piece.
 #[must_use]
-pub fn encode(parts: impl IntoIterator<Item = (u64, u32, Vec<Turn>)>) -> (Bytes, Vec<u32>) {
+pub fn encode(parts: impl IntoIterator<Item = (u64, u32, Turns)>) -> (Bytes, Vec<u32>) {
     let mut segment = Vec::new();
     let mut lengths = Vec::new();
     for (trial, epoch, turns) in parts {
         let start = segment.len();
-        let turns = turns.into_iter().map(turn::to_wire).collect();
-        encoding::message::encode(TRIALS, &v1::TrialTurns { trial, epoch, turns }, &mut segment);
+        let head = Head { trial, epoch };
+        encoding::encode_key(TRIALS, WireType::LengthDelimited, &mut segment);
+        encoding::encode_varint((head.encoded_len() + turns.bytes.len()) as u64, &mut segment);
+        head.encode_raw(&mut segment);
+        segment.extend_from_slice(&turns.bytes);
         lengths.push(u32::try_from(segment.len() - start).unwrap_or(u32::MAX));
     }
     (segment.into(), lengths)
@@ -150,11 +182,16 @@ mod tests {
             actions: vec![],
             started_micros: 0,
             duration_micros: 0,
+            response_micros: None,
             calls: vec![],
             notes: vec![],
             simulated: None,
             messages: vec![],
         }
+    }
+
+    fn encoded((trial, epoch, turns): (u64, u32, Vec<Turn>)) -> (u64, u32, Turns) {
+        (trial, epoch, turns.into_iter().collect())
     }
 
     #[test]
@@ -166,7 +203,7 @@ mod tests {
             (7, 3, vec![]),
             (u64::MAX, 1, vec![turn(9, "c")]),
         ];
-        let (segment, lengths) = encode(parts.clone());
+        let (segment, lengths) = encode(parts.clone().map(encoded));
         let pieces = pieces(segment.clone()).unwrap();
         let found: Vec<u32> = pieces.iter().map(|piece| piece.len() as u32).collect();
         assert_eq!(found, lengths);
@@ -190,12 +227,12 @@ mod tests {
             let turns = turns_of(Bytes::from_static(LAST_VERSION), trial, epoch).unwrap();
             assert_eq!(turns, [turn::to_wire(turn(1, user))]);
         }
-        let (now, _) = encode([(3, 1, vec![turn(1, "a")]), (4, 2, vec![turn(1, "b")])]);
+        let (now, _) = encode([(3, 1, vec![turn(1, "a")]), (4, 2, vec![turn(1, "b")])].map(encoded));
         assert_eq!(now, LAST_VERSION, "and still written");
     }
 
     #[test]
-    fn what_is_no_segment_is_said() {
+    fn invalid_segments_are_reported() {
         for bytes in [&b"\x0a"[..], b"\x0a\x09short", b"\xff\xff", b"\x0a\x01\xff"] {
             assert!(turns_of(Bytes::from_static(bytes), 1, 1).is_err(), "{bytes:?}");
         }

@@ -1,11 +1,12 @@
 //! Trials, judgments and spending on the wire.
 
 use record::{
-    Ballot, Failure, Judgment, Jury, Scope, Stop, Tokens, Trial, Usd,
+    Ballot, CustomRun, Failure, Judgment, Jury, Scope, Stop, Tokens, Trial, Usd,
     battery::Examined,
     call::{Spend, SpendLine},
-    pace::{Pace, PaceLine},
-    trial::{Past, TurnLatency},
+    call_times::{CallTimes, CallTimesLine},
+    named_limits::{LimitOf, LimitRange},
+    trial::{Past, Start, TurnLatency},
     user_fault::{DespiteFault, FaultKind, KindCount, UserConduct},
 };
 use scenario::{CaseId, TrialId};
@@ -40,14 +41,12 @@ pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
         turns: trial.turns,
         conversations: trial.conversations,
         duration_millis: trial.duration_ms,
-        latencies: trial
-            .latencies
-            .into_iter()
-            .map(|latency| v1::TurnLatency { total_micros: latency.total_micros, ttft_micros: latency.ttft_micros })
-            .collect(),
+        start: trial.start.map(|Start { at_micros, late_micros }| v1::TrialStart { at_micros, late_micros }),
+        began_at_millis: trial.began_at_ms,
+        latencies: trial.latencies.into_iter().map(latency_to_wire).collect(),
         unanswered: trial.unanswered,
         spend: spend_to_wire(trial.spend),
-        pace: pace_to_wire(trial.pace),
+        pace: call_times_to_wire(trial.call_times),
         judgments: trial.judgments.into_iter().map(judgment_to_wire).collect(),
         keep_transcript: trial.keep_transcript,
         pieces,
@@ -56,6 +55,38 @@ pub fn to_wire(trial: Trial, pieces: Vec<v1::Piece>) -> v1::Trial {
         past_breaks: trial.past.broken,
         examined: trial.examined.map(|examined| examined.to_json().into()).unwrap_or_default(),
         user: trial.user.map(|user| user_to_wire(*user)),
+    }
+}
+
+fn latency_to_wire(turn: TurnLatency) -> v1::TurnLatency {
+    let TurnLatency { total_micros, ttft_micros, response_micros, wait_micros, inter_token_micros, .. } = turn;
+    let TurnLatency { per_token_micros, estimated, number, ended_micros, .. } = turn;
+    v1::TurnLatency {
+        total_micros,
+        ttft_micros,
+        response_micros,
+        wait_micros,
+        inter_token_micros,
+        per_token_micros,
+        estimated,
+        number,
+        ended_micros,
+    }
+}
+
+fn latency_from_wire(turn: v1::TurnLatency) -> TurnLatency {
+    let v1::TurnLatency { total_micros, ttft_micros, response_micros, wait_micros, inter_token_micros, .. } = turn;
+    let v1::TurnLatency { per_token_micros, estimated, number, ended_micros, .. } = turn;
+    TurnLatency {
+        total_micros,
+        ttft_micros,
+        response_micros,
+        wait_micros,
+        inter_token_micros,
+        per_token_micros,
+        estimated,
+        number,
+        ended_micros,
     }
 }
 
@@ -92,14 +123,12 @@ pub fn from_wire(trial: v1::Trial) -> Result<Trial, Error> {
         turns: trial.turns,
         conversations: trial.conversations,
         duration_ms: trial.duration_millis,
-        latencies: trial
-            .latencies
-            .into_iter()
-            .map(|latency| TurnLatency { total_micros: latency.total_micros, ttft_micros: latency.ttft_micros })
-            .collect(),
+        start: trial.start.map(|v1::TrialStart { at_micros, late_micros }| Start { at_micros, late_micros }),
+        began_at_ms: trial.began_at_millis,
+        latencies: trial.latencies.into_iter().map(latency_from_wire).collect(),
         unanswered: trial.unanswered,
         spend: spend_from_wire(trial.spend)?,
-        pace: pace_from_wire(trial.pace)?,
+        call_times: call_times_from_wire(trial.pace)?,
         judgments: trial.judgments.into_iter().map(judgment_from_wire).collect::<Result<_, _>>()?,
         user: trial.user.map(user_from_wire).transpose()?.map(Box::new),
         examined: examined_from_wire(&trial.examined)?,
@@ -199,8 +228,9 @@ pub fn spend_from_wire(entries: Vec<v1::SpendEntry>) -> Result<Spend, Error> {
     Ok(spend)
 }
 
-fn pace_to_wire(pace: Pace) -> Vec<v1::PaceEntry> {
-    pace.lines
+fn call_times_to_wire(call_times: CallTimes) -> Vec<v1::PaceEntry> {
+    call_times
+        .lines
         .into_iter()
         .map(|((role, model), line)| v1::PaceEntry {
             role: names::role::word(role).to_owned(),
@@ -208,17 +238,39 @@ fn pace_to_wire(pace: Pace) -> Vec<v1::PaceEntry> {
             waits: line.waits,
             services: line.services,
             wholes: line.wholes,
+            limits: line.limits.into_iter().map(range_to_wire).collect(),
+            ttfts: line.ttfts,
+            inter_tokens: line.inter_tokens,
+            per_tokens: line.per_tokens,
         })
         .collect()
 }
 
-fn pace_from_wire(entries: Vec<v1::PaceEntry>) -> Result<Pace, Error> {
-    let mut pace = Pace::default();
+fn call_times_from_wire(entries: Vec<v1::PaceEntry>) -> Result<CallTimes, Error> {
+    let mut call_times = CallTimes::default();
     for entry in entries {
-        let line = PaceLine { waits: entry.waits, services: entry.services, wholes: entry.wholes };
-        pace.add_line(names::role::read(&entry.role)?, &entry.model, line);
+        let limits = entry.limits.iter().map(range_from_wire).collect::<Result<_, _>>()?;
+        let line = CallTimesLine {
+            waits: entry.waits,
+            services: entry.services,
+            wholes: entry.wholes,
+            ttfts: entry.ttfts,
+            inter_tokens: entry.inter_tokens,
+            per_tokens: entry.per_tokens,
+            limits,
+        };
+        call_times.add_line(names::role::read(&entry.role)?, &entry.model, line);
     }
-    Ok(pace)
+    Ok(call_times)
+}
+
+fn range_to_wire((of, range): (LimitOf, LimitRange)) -> v1::LimitRange {
+    v1::LimitRange { of: names::limit_of::word(of).to_owned(), lowest: range.lowest, highest: range.highest }
+}
+
+fn range_from_wire(range: &v1::LimitRange) -> Result<(LimitOf, LimitRange), Error> {
+    let &v1::LimitRange { ref of, lowest, highest } = range;
+    Ok((names::limit_of::read(of)?, LimitRange { lowest, highest }))
 }
 
 fn failure_from_wire(failure: v1::Failure) -> Result<Failure, Error> {
@@ -254,6 +306,12 @@ fn judgment_to_wire(judgment: Judgment) -> v1::Judgment {
         name: judgment.name,
         ballots: judgment.ballots.into_iter().map(ballot_to_wire).collect(),
         jury: judgment.jury.map(|Jury { words, uncalibrated }| v1::Jury { words, uncalibrated }),
+        custom: judgment.custom.map(|it| v1::CustomRun {
+            check: it.check,
+            program: it.program,
+            transcript: it.transcript,
+            differs: it.differs,
+        }),
     }
 }
 
@@ -294,6 +352,12 @@ fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
         weight,
         ballots: judgment.ballots.into_iter().map(ballot_from_wire).collect::<Result<_, _>>()?,
         jury: judgment.jury.map(|v1::Jury { words, uncalibrated }| Jury { words, uncalibrated }),
+        custom: judgment.custom.map(|it| CustomRun {
+            check: it.check,
+            program: it.program,
+            transcript: it.transcript,
+            differs: it.differs,
+        }),
     })
 }
 
@@ -325,8 +389,20 @@ mod tests {
             cut_calls: 1,
             reported_cost: Usd(8),
         };
-        let mut pace = Pace::default();
-        pace.add_line(Role::Judge, "m", PaceLine { waits: vec![0, 3], services: vec![5], wholes: vec![8] });
+        let mut call_times = CallTimes::default();
+        call_times.add_line(
+            Role::Judge,
+            "m",
+            CallTimesLine {
+                waits: vec![0, 3],
+                services: vec![5],
+                wholes: vec![8],
+                limits: [(LimitOf::Tokens, LimitRange { lowest: 5, highest: 9 })].into(),
+                ttfts: vec![2],
+                inter_tokens: vec![1, 4],
+                per_tokens: vec![6],
+            },
+        );
         spend.add_line(Role::Judge, "m", line);
         spend.add_line(Role::Agent, "m", line);
         for (scope, verdict) in [
@@ -358,6 +434,12 @@ mod tests {
                     reason: "rude".into(),
                 }],
                 jury: Some(Jury { words: 17, uncalibrated: (verdict == Verdict::Pass).then(|| "kappa is 0.3".into()) }),
+                custom: Some(CustomRun {
+                    check: "totals".into(),
+                    program: "0011223344556677".into(),
+                    transcript: "8899aabbccddeeff".into(),
+                    differs: (verdict != Verdict::Error).then_some(verdict == Verdict::Fail),
+                }),
             };
             let trial = Trial {
                 number: 9,
@@ -379,10 +461,25 @@ mod tests {
                 turns: 4,
                 conversations: 1,
                 duration_ms: 77,
-                latencies: vec![TurnLatency { total_micros: 5, ttft_micros: None }],
+                start: Some(Start { at_micros: 7_000_001, late_micros: 80 }),
+                began_at_ms: 1_790_000_000_123,
+                latencies: vec![
+                    TurnLatency { total_micros: 5, ..TurnLatency::default() },
+                    TurnLatency {
+                        total_micros: 6,
+                        ttft_micros: Some(1),
+                        response_micros: Some(0),
+                        wait_micros: 2,
+                        inter_token_micros: Some(3),
+                        per_token_micros: Some(4),
+                        estimated: true,
+                        number: 7,
+                        ended_micros: 8,
+                    },
+                ],
                 unanswered: 2,
                 spend: spend.clone(),
-                pace: pace.clone(),
+                call_times: call_times.clone(),
                 judgments: vec![judgment],
                 user: (verdict == Verdict::Fail).then(user),
                 examined: (verdict == Verdict::Fail).then(examined),
@@ -413,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_of_the_last_version_can_be_read_and_what_is_no_examination_is_an_error() {
+    fn trials_of_the_last_version_are_read_and_invalid_examinations_refused() {
         // Number, ids, case, repeat, epoch, seed, verdict and strategy, as the version before wrote them.
         let sent: &[u8] = b"\x08\x09\x12\x01t\x1a\x01c\x20\x03\x28\x01\x30\x02\x38\x07\x42\x04PASS\x52\x08all_pass";
         let wire: v1::Trial = prost::Message::decode(sent).unwrap();
@@ -435,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_an_error_since_it_could_not_be_read_back() {
+    fn nan_is_refused_because_it_could_not_be_read_back() {
         for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let scored = v1::Judgment { finding: "pass".into(), score: Some(number), ..v1::Judgment::default() };
             let weighed = v1::Judgment { finding: "pass".into(), weight: Some(number), ..v1::Judgment::default() };

@@ -2,6 +2,7 @@
 
 use record::{
     Call, Simulated, Tokens, Turn, Usd,
+    named_limits::LimitOf,
     turn::{Note, Said, ToolCall},
     user_fault::{FaultKind, Severity, UserFault},
 };
@@ -24,6 +25,7 @@ pub fn to_wire(turn: Turn) -> v1::Turn {
         actions: turn.actions,
         started_micros: turn.started_micros,
         duration_micros: turn.duration_micros,
+        response_micros: turn.response_micros,
         calls: turn.calls.into_iter().map(call_to_wire).collect(),
         notes: turn.notes.into_iter().map(|note| v1::Note { kind: note.kind, text: note.text }).collect(),
         messages: turn
@@ -82,6 +84,7 @@ pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {
         actions: turn.actions,
         started_micros: turn.started_micros,
         duration_micros: turn.duration_micros,
+        response_micros: turn.response_micros,
         calls: turn.calls.into_iter().map(call_from_wire).collect::<Result<_, _>>()?,
         notes: turn.notes.into_iter().map(|note| Note { kind: note.kind, text: note.text }).collect(),
         messages: turn
@@ -121,6 +124,7 @@ fn call_to_wire(call: Call) -> v1::Call {
         finish: call.finish.map(|finish| names::finish::word(finish).to_owned()),
         plain_priced: call.plain_priced,
         reported_cost_nanos: call.reported_cost.map(|cost| cost.0),
+        limits: call.limits.into_iter().map(limit_to_wire).collect(),
     }
 }
 
@@ -142,6 +146,7 @@ fn call_from_wire(call: v1::Call) -> Result<Call, Error> {
             cache_write: call.cache_write_tokens,
             reasoning: call.reasoning_tokens,
         },
+        texts: None,
         estimated: call.estimated,
         cost: call.cost_nanos.map(Usd),
         plain_priced: call.plain_priced,
@@ -154,7 +159,16 @@ fn call_from_wire(call: v1::Call) -> Result<Call, Error> {
         error_kind: call.error_kind.as_deref().map(names::error_kind::read).transpose()?,
         retried_micros: call.retried_micros,
         of_trial: call.of_trial,
+        limits: call.limits.iter().map(limit_from_wire).collect::<Result<_, _>>()?,
     })
+}
+
+fn limit_to_wire((of, per_minute): (LimitOf, u64)) -> v1::NamedLimit {
+    v1::NamedLimit { of: names::limit_of::word(of).to_owned(), per_minute }
+}
+
+fn limit_from_wire(limit: &v1::NamedLimit) -> Result<(LimitOf, u64), Error> {
+    Ok((names::limit_of::read(&limit.of)?, limit.per_minute))
 }
 
 #[cfg(test)]
@@ -176,16 +190,18 @@ mod tests {
                 number, step, speaker: Origin::Simulated, user, agent, exit_code,
                 tool_calls: vec![ToolCall { id: "1".into(), name: action.clone(), arguments: "{}".into(), result: error.clone() }],
                 messages: vec![Said { text: action.clone(), tool_calls_before: step }],
-                actions: vec![action], started_micros: micros, duration_micros: micros,
+                actions: vec![action], started_micros: micros, duration_micros: micros, response_micros: ttft,
                 calls: vec![Call {
                     role: Role::Judge, endpoint: "e".into(), model: "m".into(), started_micros: micros, wait_micros: 0,
                     connect_micros: ttft, ttft_micros: ttft, inter_token_micros: ttft, total_micros: micros,
                     tokens: Tokens { input: micros, output: 1, cached_input: 2, cache_write: 3, reasoning: 4 },
+                    texts: None,
                     cost: cost.map(Usd), tries: 1, lost_tries: step, plain_priced: exit_code.is_none(), reported_cost: cost.map(Usd),
                     finish: exit_code.map(|code| [Finish::Stop, Finish::Length, Finish::ToolCalls, Finish::Refused, Finish::Other][code.unsigned_abs() as usize % 5]),
                     estimated: exit_code.is_some(), throttled_tries: number,
                     error_kind: error.is_some().then_some(ErrorKind::Throttled), of_trial: error.is_some(), error,
                     retried_micros: micros,
+                    limits: cost.map(|_| (LimitOf::InputTokens, micros)).into_iter().collect(),
                 }],
                 notes: vec![Note { kind: "k".into(), text: "t".into() }],
                 simulated: number.is_multiple_of(2).then(|| {

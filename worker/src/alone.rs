@@ -13,7 +13,7 @@ use crate::{Resources, admission::Admission, executor::Executor, outbox::Outbox}
 /// The fencing token of the only attempt.
 const EPOCH: u32 = 1;
 
-/// A trial as it was played, with its words.
+/// A played trial with its turns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
     pub trial: Trial,
@@ -25,17 +25,18 @@ pub async fn play(plan: Plan, run: &RunId, resources: Resources, slots: u32) -> 
     let admission = Admission::new();
     let outbox = Outbox::new(admission.clone());
     let mut executor = Executor::new(slots.max(1), Arc::new(resources), outbox.clone(), admission);
-    let (digest, end) = (plan.digest(), plan.planned());
+    let (digest, end) = (plan.digest(), plan.planned().expect("a unit test has no load"));
     executor.keep(digest.clone(), plan);
     let plan_digest = digest.as_str().to_owned();
-    let lease = v1::Lease { run: run.as_str().to_owned(), plan_digest, first: 0, end, epoch: EPOCH };
-    executor.accept(&lease).expect("the plan was just kept, and it has as many trials as it says");
+    let lease =
+        v1::Lease { run: run.as_str().to_owned(), plan_digest, first: 0, end, epoch: EPOCH, ..v1::Lease::default() };
+    executor.accept(&lease, None).expect("the plan was just kept, and it has as many trials as it says");
     executor.start_ready();
     let mut kept = Kept::default();
     while !executor.is_idle() {
         tokio::select! {
             () = executor.finished() => executor.start_ready(),
-            // Also while all slots are busy: a full outbox admits no more calls.
+            // Also when all slots are busy: a full outbox admits no more calls.
             () = outbox.wait() => kept.take(&outbox),
         }
     }
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_breaks_is_a_record_too() {
+    async fn failures_are_records_too() {
         let all = played(FakeAgent::new(|_, _| Does::Panics), 3, 0).await;
         let kinds: Vec<_> = all.iter().map(|one| one.trial.failure.as_ref().map(|failure| failure.kind)).collect();
         assert_eq!(kinds, [Some(FailureKind::Panicked); 3]);

@@ -7,7 +7,7 @@ use std::{
 
 use evaluate::Evaluator;
 use record::{Failure, FailureKind};
-use scenario::{Action, Asks, Case, Check, Plan, Scenario};
+use scenario::{Action, Asks, Case, Check, Plan, Scenario, user::Pauses};
 
 use crate::cue;
 
@@ -18,11 +18,13 @@ const KEPT: usize = 512;
 pub(crate) struct CompiledScenario {
     pub(crate) case: Case,
     pub(crate) scenario: Scenario,
-    /// The models that it asks besides the agent.
+    /// The models that it asks, apart from the agent.
     pub(crate) asks: Asks,
     pub(crate) steps: Vec<StepChecks>,
     /// One for each step.
     pub(crate) cues: Vec<Option<Arc<llm::Cue>>>,
+    /// Those before the user's lines, one for each step. Empty where the plan plays none or the scenario has none.
+    pub(crate) pauses: Vec<Pauses>,
 }
 
 /// The compiled checks of one step, in the order of the scenario.
@@ -87,12 +89,18 @@ impl CompiledScenarios {
             .collect::<Result<_, Failure>>()?;
         let cues = scenario.steps.iter().map(cue::of_step).collect();
         let asks = Asks::of(&scenario);
-        Ok(CompiledScenario { case, scenario, asks, steps, cues })
+        let pauses = if self.plan.plays_pauses() { pauses_of(&scenario) } else { Vec::new() };
+        Ok(CompiledScenario { case, scenario, asks, steps, cues, pauses })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<CompiledScenario>>> {
         self.made.lock().expect("no panic happens while the scripts are locked")
     }
+}
+
+fn pauses_of(scenario: &Scenario) -> Vec<Pauses> {
+    let all: Vec<Pauses> = scenario.steps.iter().map(|step| scenario.pauses_of(step)).collect();
+    if all.iter().all(Pauses::is_empty) { Vec::new() } else { all }
 }
 
 fn compile(checks: &[Check]) -> Result<Vec<Evaluator>, Failure> {

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_answered_with_what_it_expects() {
+    fn a_step_is_answered_as_it_expects() {
         let equals =
             Check::new(Rule::Equals(check::Equals { values: vec!["Happy".to_owned()], ignore_case: false }), 1);
         let not_empty = Check::new(Rule::Empty(check::Empty {}), 1).negated();

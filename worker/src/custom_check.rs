@@ -1,7 +1,8 @@
-//! Checks of users: an HTTP service, or a program that stays and answers line by line. The operator's settings say where
+//! Custom checks: an HTTP service, or a long-lived program that answers line by line. The operator's settings say where
 //! they are; a scenario only names them. docs/custom-checks.md has the protocol.
 
 mod answer;
+mod digest;
 mod process;
 mod program;
 mod service;
@@ -15,6 +16,7 @@ use evaluate::subject::CustomError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::answer::Answered;
 use self::{answer::Error, program::Program, service::HttpCheck};
 use crate::{environment::Execution, http};
 
@@ -23,16 +25,16 @@ const MOST_PROCESSES: u32 = 64;
 /// A check as `gabfest.yaml` describes it: an address or a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
-    /// Where the transcript is posted to. Redirects are not followed.
+    /// The URL that receives the transcript by POST. Redirects are not followed.
     pub url: Option<String>,
     /// Sent as a bearer token. Goes with `url`.
     pub key: Option<llm::key::KeyRef>,
     /// The program and its arguments, without a shell. It needs `--allow-exec`.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
-    /// Where the program runs, relative to the settings file. It can read what is in there. Goes with `command`.
+    /// The program's working folder, relative to the settings file. The program can read it. Goes with `command`.
     pub folder: Option<PathBuf>,
-    /// How many of the program run at once on each worker (1). Goes with `command`.
+    /// How many copies of the program each worker runs at once (1). Goes with `command`.
     #[schemars(range(min = 1, max = 64))]
     pub processes: Option<u32>,
     /// The time limit of one answer, in milliseconds.
@@ -50,13 +52,15 @@ fn default_timeout_ms() -> u64 {
 }
 
 impl Settings {
-    /// What is wrong with it: the key and the reason.
+    /// What is wrong with the settings: the key and the reason.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
         let goes_with = |key: &str| format!("goes with `{key}`, which is not written");
         match (&self.url, &self.command) {
             (None, None) => return Some(("url", "is missing: a check has a `url` or a `command`".to_owned())),
-            (Some(_), Some(_)) => return Some(("command", "stands beside `url`: a check has one of them".to_owned())),
+            (Some(_), Some(_)) => {
+                return Some(("command", "cannot be used with `url`: a check has one of them".to_owned()));
+            }
             (None, Some(command)) if command.first().is_none_or(|program| program.trim().is_empty()) => {
                 return Some(("command", "is empty".to_owned()));
             }
@@ -101,7 +105,7 @@ impl CustomCheck {
     /// `folder` is the one of the settings file.
     ///
     /// # Errors
-    /// The settings have a fault, the address is no HTTP one, or the key cannot be read.
+    /// The settings have a fault, the address is not HTTP, or the key cannot be read.
     pub fn new(settings: &Settings, folder: &Path, execution: &Execution) -> Result<Self, SetupError> {
         if let Some((key, reason)) = settings.fault() {
             return Err(SetupError::Fault(key, reason));
@@ -124,7 +128,7 @@ impl CustomCheck {
         Ok(Self { kind, deterministic: settings.deterministic })
     }
 
-    /// Whether it may be asked on this worker.
+    /// Whether this worker allows the check.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         match &self.kind {
@@ -134,7 +138,7 @@ impl CustomCheck {
     }
 
     /// Asks about a transcript, which is JSON. `id` is the same when a lost request is sent again.
-    pub(crate) async fn ask(&self, id: &str, transcript: &str) -> Result<String, CustomError> {
+    pub(crate) async fn ask(&self, id: &str, transcript: &str) -> Result<Answered, CustomError> {
         if !self.is_allowed() {
             return Err(CustomError::NotAllowed);
         }

@@ -1,8 +1,8 @@
-//! A trial's environment: files below a root of its own, seeded databases, and programs that it may run.
+//! A trial's environment: files below its own root, seeded databases, and programs that it may run.
 //!
 //! [`local`] is the environment on this machine. [`root`] keeps a trial's files, in the [`process_directory`].
-//! [`sandbox`] isolates programs, [`process`] runs them, [`watch`] measures what they take, within [`limits`]. [`database`]
-//! seeds databases.
+//! [`sandbox`] isolates programs, [`process`] runs them, [`watch`] measures their memory and disk, within [`limits`].
+//! [`database`] seeds databases.
 
 #[cfg(feature = "databases")]
 pub mod database;
@@ -34,7 +34,7 @@ pub trait Environment: Send + Sync {
     /// Writes the scenario's files and seeds its databases. `databases`: addresses by name.
     async fn set_up(&self, databases: &BTreeMap<String, String>) -> Result<(), Failure>;
 
-    /// Runs a program. A program that fails is evidence; an error means that it did not run, or not to its end.
+    /// Runs a program. A program that fails is evidence; an error means that it did not start, or did not finish.
     async fn run(&self, language: &str, code: &str) -> Result<Ran, Failure>;
 
     /// The text of a file beneath the trial's root; `Ok(None)`: there is no such file. Paths that leave the root are errors.
@@ -43,10 +43,10 @@ pub trait Environment: Send + Sync {
     /// Runs a command in the trial's root and returns its exit code and output.
     async fn command(&self, command: &str) -> Result<CommandOutput, CommandError>;
 
-    /// What the last program printed, and all files as they are now.
+    /// The output of the last program, and all files as they are now.
     async fn capture(&self) -> Result<Captured, Failure>;
 
-    /// Removes everything that the trial has left.
+    /// Removes everything that the trial created.
     async fn teardown(&mut self);
 }
 
@@ -54,6 +54,6 @@ pub trait Environment: Send + Sync {
 pub struct Captured {
     /// `None` if no program has run.
     pub program: Option<Ran>,
-    /// Path below the root to text. A file that is no text, or too long, is a remark in brackets.
+    /// Path below the root to text. A file that is not text, or too long, is replaced with a note in brackets.
     pub files: BTreeMap<String, String>,
 }

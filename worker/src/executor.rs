@@ -9,19 +9,25 @@ use std::{
 use llm::limit::Share;
 use proto::v1;
 use record::{Failure, FailureKind, Verdict};
-use scenario::{Digest, Plan, RunId};
+use scenario::{
+    Digest, Plan, RunId,
+    load::{Lane, RateChange, Schedule, lane_and_local},
+};
 use tokio::{
     task::{AbortHandle, Id, JoinError, JoinSet},
     time::Instant,
 };
 
+use self::arrivals::{Arrival, Arrivals};
 use crate::{
     admission::Admission,
     compiled::CompiledScenarios,
     outbox::{Attempt, Outbox},
     resources::Resources,
-    trial::{self, Ticket},
+    trial::{self, Ticket, Timing},
 };
+
+mod arrivals;
 
 /// Plans without a held trial are dropped beyond this many.
 const KEPT_PLANS: usize = 8;
@@ -31,18 +37,32 @@ const SOON: Duration = Duration::from_millis(100);
 const MOST_AT_HAND_PER_SLOT: u32 = 8;
 
 #[derive(Debug)]
+struct KnownPlan {
+    plan: Arc<Plan>,
+    scripts: Arc<CompiledScenarios>,
+    /// Of a plan with a load.
+    schedule: Option<Schedule>,
+    /// The lane of the last lease whose rate was changed, by its number and with the changes.
+    changed: Option<(usize, Lane)>,
+}
+
+#[derive(Debug)]
 pub(crate) struct Executor {
     slots: u32,
     resources: Arc<Resources>,
     outbox: Outbox,
     admission: Admission,
-    plans: BTreeMap<Digest, (Arc<Plan>, Arc<CompiledScenarios>)>,
-    /// How many trials shall wait here besides the running ones.
+    plans: BTreeMap<Digest, KnownPlan>,
+    /// How many trials should wait here in addition to the running ones.
     at_hand: u32,
     granted_at: Option<Instant>,
+    /// The last lease is of a load that limits how many conversations run: one that ends frees a slot of the fleet.
+    shares_slots: bool,
     waiting: VecDeque<Ticket>,
+    /// Trials that wait until they are due. They start before those of `waiting`.
+    arrivals: Arrivals,
     running: BTreeMap<Attempt, AbortHandle>,
-    /// Running trials that the coordinator does not know to run.
+    /// Running trials that the coordinator does not know to be running.
     begun: BTreeSet<Attempt>,
     tasks: JoinSet<()>,
     /// Trials that end because the coordinator refused their record, and its reason.
@@ -61,7 +81,9 @@ impl Executor {
             plans: BTreeMap::new(),
             at_hand: fewest_at_hand(slots),
             granted_at: None,
+            shares_slots: false,
             waiting: VecDeque::new(),
+            arrivals: Arrivals::default(),
             running: BTreeMap::new(),
             begun: BTreeSet::new(),
             tasks: JoinSet::new(),
@@ -74,7 +96,7 @@ impl Executor {
         self.resources.agents.keys().cloned().collect()
     }
 
-    /// How many trials to claim now: enough to fill the slots and to have some at hand.
+    /// How many trials to claim now: enough to fill the slots and to keep some waiting.
     pub(crate) fn wanted(&self) -> u32 {
         let held = u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX);
         // A claim for one trial costs as much as a claim for many.
@@ -99,7 +121,27 @@ impl Executor {
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.running.is_empty()
+        self.waiting.is_empty() && self.arrivals.is_empty() && self.running.is_empty()
+    }
+
+    /// How many arrivals more can wait here until they are due.
+    pub(crate) fn ahead(&self) -> u32 {
+        self.arrivals.room()
+    }
+
+    /// Whether to claim now, for free slots or for arrivals to come.
+    pub(crate) fn wants(&self, now: Instant) -> bool {
+        self.wanted() > 0 || self.arrivals.are_expected(now)
+    }
+
+    /// Whether the coordinator should know soon of each conversation that ends.
+    pub(crate) fn shares_slots(&self) -> bool {
+        self.shares_slots
+    }
+
+    /// When [`Self::start_ready`] has something to do, besides when a trial ends.
+    pub(crate) fn next_start(&self) -> Option<Instant> {
+        self.arrivals.next_at(self.running.len() < self.slots as usize)
     }
 
     pub(crate) fn busy(&self) -> u32 {
@@ -116,7 +158,7 @@ impl Executor {
         self.resources.limits.iter().all(|limit| limit.is_settled())
     }
 
-    /// The most that calls in flight may cost, and what was spent and is not acknowledged yet.
+    /// The most that calls in flight may cost, plus spending that is not acknowledged yet.
     pub(crate) fn unsettled_nanos(&self) -> i64 {
         (self.resources.unsettled)().saturating_add(self.outbox.owed().nanos())
     }
@@ -136,30 +178,72 @@ impl Executor {
     pub(crate) fn keep(&mut self, digest: Digest, plan: Plan) {
         if self.plans.len() >= KEPT_PLANS {
             // Each held trial has a handle to its plan's scripts.
-            self.plans.retain(|_, (_, scripts)| Arc::strong_count(scripts) > 1);
+            self.plans.retain(|_, known| Arc::strong_count(&known.scripts) > 1);
         }
-        let plan = Arc::new(plan);
+        let (schedule, plan) = (plan.schedule(), Arc::new(plan));
         let scripts = Arc::new(CompiledScenarios::new(Arc::clone(&plan)));
-        self.plans.insert(digest, (plan, scripts));
+        self.plans.insert(digest, KnownPlan { plan, scripts, schedule, changed: None });
     }
 
-    /// Accepts a lease whose plan is known: all of it, or nothing.
-    pub(crate) fn accept(&mut self, lease: &v1::Lease) -> Result<(), LeaseError> {
-        let (plan, scripts) = self.plans.get(&Digest::new(lease.plan_digest.clone())).ok_or(LeaseError::Unknown)?;
-        let tickets = (lease.first..lease.end).map(|number| {
-            let trial = plan.trial(number).ok_or_else(|| LeaseError::Plan(format!("there is no trial {number}")))?;
-            let attempt = Attempt { run: RunId::new(lease.run.clone()), trial: number, epoch: lease.epoch };
-            Ok(Ticket { attempt, trial, scripts: Arc::clone(scripts) })
-        });
-        let tickets: Vec<Ticket> = tickets.collect::<Result<_, LeaseError>>()?;
-        self.waiting.extend(tickets);
+    /// Accepts a whole lease whose plan is known, or none of it. `began`: when the load of its run began.
+    pub(crate) fn accept(&mut self, lease: &v1::Lease, began: Option<Instant>) -> Result<(), LeaseError> {
+        let known = self.plans.get_mut(&Digest::new(lease.plan_digest.clone())).ok_or(LeaseError::Unknown)?;
+        let attempt = |trial| Attempt { run: RunId::new(lease.run.clone()), trial, epoch: lease.epoch };
+        let ticket = |number: u64| {
+            let unknown = || LeaseError::Plan(format!("there is no trial {number}"));
+            let trial = known.plan.trial(number).ok_or_else(unknown)?;
+            Ok(Ticket::new(attempt(number), trial, Arc::clone(&known.scripts)))
+        };
+        let tickets = || (lease.first..lease.end).map(&ticket).collect::<Result<Vec<Ticket>, LeaseError>>();
+        let Some(schedule) = &known.schedule else {
+            let tickets = tickets()?;
+            self.shares_slots = false;
+            self.waiting.extend(tickets);
+            return Ok(());
+        };
+        let load_began = began.ok_or(LeaseError::NoStart)?;
+        let drop_after = schedule.drop_after();
+        let (lane, first) = lane_and_local(lease.first);
+        let lane = changed_lane(schedule, &mut known.changed, lane, &lease.rates);
+        let Some(lane) = lane.filter(|lane| lane.is_open()) else {
+            let mut tickets = tickets()?;
+            self.shares_slots = true;
+            let timing = Timing { load_began, due: None, drops_at: None };
+            tickets.iter_mut().for_each(|ticket| ticket.timing = Some(Box::new(timing)));
+            self.waiting.extend(tickets);
+            return Ok(());
+        };
+        // If the last one is in the plan, all are.
+        ticket(lease.end.saturating_sub(1))?;
+        self.shares_slots = false;
+        if let Some(ends) = lane.ends() {
+            self.arrivals.expect_until(load_began + ends);
+        }
+        let now = Instant::now();
+        for (number, due) in (lease.first..lease.end).zip(lane.dues(first)) {
+            let due = load_began + due;
+            // A later attempt was sent before, so it is not dropped.
+            let drops_at = (lease.epoch == 1).then_some(due + drop_after);
+            let timing = Timing { load_began, due: Some(due), drops_at };
+            let arrival = Arrival { attempt: attempt(number), scripts: Arc::clone(&known.scripts), timing };
+            match drops_at {
+                None if due <= now => self.waiting.push_back(arrival.ticket()),
+                _ => self.arrivals.add(due, arrival),
+            }
+        }
         Ok(())
     }
 
-    /// Starts waiting trials while slots are free.
+    /// Starts waiting trials while slots are free, and drops arrivals that have waited for too long.
     pub(crate) fn start_ready(&mut self) {
+        let now = Instant::now();
+        // Arrivals are in the order of their times, so what has waited for too long comes first.
+        while let Some(ticket) = self.arrivals.take_expired(now) {
+            let failure = Failure::new(FailureKind::Dropped, "no slot was free in time");
+            trial::end_unplayed(&ticket, Verdict::Skipped, failure, &self.resources, &self.outbox);
+        }
         while self.running.len() < self.slots as usize {
-            let Some(ticket) = self.waiting.pop_front() else { break };
+            let Some(ticket) = self.arrivals.take_due(now).or_else(|| self.waiting.pop_front()) else { break };
             let attempt = ticket.attempt.clone();
             let handle = self.tasks.spawn(trial::play(
                 ticket.clone(),
@@ -180,7 +264,7 @@ impl Executor {
             return std::future::pending().await;
         };
         self.free(ended);
-        // The caller looks at everything once, however many ended meanwhile.
+        // The caller looks at everything once, however many trials ended meanwhile.
         while let Some(ended) = self.tasks.try_join_next_with_id() {
             self.free(ended);
         }
@@ -220,6 +304,7 @@ impl Executor {
             .waiting
             .iter()
             .map(|ticket| &ticket.attempt)
+            .chain(self.arrivals.attempts())
             .chain(self.running.keys())
             .chain(unacknowledged)
             .collect();
@@ -245,8 +330,9 @@ impl Executor {
 
     /// Gives back waiting trials; running ones go on.
     pub(crate) fn give_back_unstarted(&mut self) -> Vec<v1::Held> {
-        let waiting = std::mem::take(&mut self.waiting);
-        ranges(waiting.iter().map(|ticket| &ticket.attempt).collect())
+        let waiting = self.waiting.drain(..).map(|ticket| ticket.attempt).chain(self.arrivals.take_all());
+        let waiting: Vec<Attempt> = waiting.collect();
+        ranges(waiting.iter().collect())
     }
 
     /// Gives up running trials, so that another worker plays them from the start.
@@ -262,7 +348,7 @@ impl Executor {
     /// Ends trials whose record the coordinator refused.
     pub(crate) fn end_unrecorded(&mut self, attempts: Vec<Attempt>, reason: &str) {
         for attempt in attempts {
-            // A trial that does not run any more was given back, and another worker plays it.
+            // A trial that no longer runs was returned, and another worker plays it.
             if let Some(task) = self.running.get(&attempt) {
                 task.abort();
                 self.unrecorded.insert(attempt, reason.to_owned());
@@ -270,7 +356,7 @@ impl Executor {
         }
     }
 
-    /// Drops trials that another worker plays now, or that nobody should play.
+    /// Drops trials that another worker plays now, or that no worker should play.
     pub(crate) fn fence(&mut self, fenced: &[v1::Held]) {
         let is_fenced = |attempt: &Attempt| {
             fenced.iter().any(|held| {
@@ -280,6 +366,7 @@ impl Executor {
             })
         };
         self.waiting.retain(|ticket| !is_fenced(&ticket.attempt));
+        self.arrivals.retain(|attempt| !is_fenced(attempt));
         self.running.retain(|attempt, handle| {
             let keep = !is_fenced(attempt);
             if !keep {
@@ -293,13 +380,15 @@ impl Executor {
     /// Stops a run. Returns its waiting trials, and those that were running and are given up.
     pub(crate) fn stop_run(&mut self, run: &str, drain: bool) -> (Vec<v1::Held>, Vec<v1::Held>) {
         let (mut waited, mut given_up) = (BTreeSet::new(), BTreeSet::new());
-        self.waiting.retain(|ticket| {
-            let keep = ticket.attempt.run.as_str() != run;
+        let mut stays = |attempt: &Attempt| {
+            let keep = attempt.run.as_str() != run;
             if !keep {
-                waited.insert(ticket.attempt.clone());
+                waited.insert(attempt.clone());
             }
             keep
-        });
+        };
+        self.waiting.retain(|ticket| stays(&ticket.attempt));
+        self.arrivals.retain(&mut stays);
         if !drain {
             self.running.retain(|attempt, handle| {
                 let keep = attempt.run.as_str() != run;
@@ -316,6 +405,7 @@ impl Executor {
 
     pub(crate) fn abandon_all(&mut self) {
         self.waiting.clear();
+        self.arrivals = Arrivals::default();
         self.tasks.abort_all();
         self.running.clear();
         self.begun.clear();
@@ -329,6 +419,28 @@ pub(crate) enum LeaseError {
     Unknown,
     #[error("read its plan: {0}")]
     Plan(String),
+    #[error("find out when its load began")]
+    NoStart,
+}
+
+/// A lane of a load with the changes of its rate.
+fn changed_lane<'a>(
+    schedule: &'a Schedule,
+    known: &'a mut Option<(usize, Lane)>,
+    index: usize,
+    rates: &[v1::RateChange],
+) -> Option<&'a Lane> {
+    let lane = schedule.lanes().get(index)?;
+    if rates.is_empty() {
+        return Some(lane);
+    }
+    let change = |wire: &v1::RateChange| RateChange { from: Duration::from_micros(wire.from_micros), rate: wire.rate };
+    let rates: Vec<RateChange> = rates.iter().map(change).collect();
+    if known.as_ref().is_none_or(|(known, lane)| *known != index || lane.rates() != rates) {
+        // Gaps are drawn for the new rate: not for each lease.
+        *known = Some((index, lane.with_rates(&rates)));
+    }
+    known.as_ref().map(|(_, lane)| lane)
 }
 
 fn fewest_at_hand(slots: u32) -> u32 {
@@ -369,7 +481,7 @@ mod tests {
     };
 
     #[test]
-    fn plans_of_which_nothing_is_held_are_not_kept_for_ever() {
+    fn plans_without_held_trials_are_dropped() {
         let outbox = Outbox::new(Admission::new());
         let mut executor = Executor::new(1, Cast::plain().resources(), outbox, Admission::new());
         let steps = json!([{ "input": "hello" }]);
@@ -381,10 +493,11 @@ mod tests {
             assert!(executor.knows(&digest) && executor.plans.len() <= KEPT_PLANS, "{number}");
             if first.is_none() {
                 let plan_digest = digest.as_str().to_owned();
-                let lease = v1::Lease { run: "r".to_owned(), plan_digest, first: 3, end: 4, epoch: 1 };
-                executor.accept(&lease).unwrap();
+                let run = "r".to_owned();
+                let lease = v1::Lease { run, plan_digest, first: 3, end: 4, epoch: 1, ..v1::Lease::default() };
+                executor.accept(&lease, None).unwrap();
                 let too_far = v1::Lease { end: 11, ..lease };
-                assert!(matches!(executor.accept(&too_far), Err(LeaseError::Plan(_))));
+                assert!(matches!(executor.accept(&too_far, None), Err(LeaseError::Plan(_))));
                 assert_eq!(executor.waiting.len(), 1, "all of a lease or nothing");
                 first = Some(digest);
             }
@@ -411,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_flight_is_bounded_as_the_report_says() {
+    fn spending_in_flight_is_bounded_as_reported() {
         assert_eq!(llm::price::ASSUMED_OUTPUT_TOKENS, record::call::ASSUMED_OUTPUT_TOKENS);
     }
 

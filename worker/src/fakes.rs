@@ -1,4 +1,4 @@
-//! What trials are played with in tests: agents and models that do what a test says, and plans made of JSON.
+//! Fakes for tests of trials: agents and models that do what a test says, and plans made of JSON.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use crate::{Models, Resources, environment::Execution};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What a fake agent does when something is said to it.
+/// What a fake agent does with a message.
 #[derive(Debug, Clone)]
 pub(crate) enum Does {
     Says(String),
@@ -36,13 +36,13 @@ pub(crate) enum Does {
 
 type Deed = dyn Fn(u32, &str) -> Does + Send + Sync;
 
-/// An agent of which every deed is a function of the turn and of what was said.
+/// An agent whose every action is a function of the turn and the message.
 pub(crate) struct FakeAgent {
     pub(crate) plugins: bool,
     deed: Arc<Deed>,
     pub(crate) starts: Mutex<Vec<Start>>,
     pub(crate) heard: Arc<Mutex<Vec<String>>>,
-    /// What was put in the place of its answers.
+    /// The texts that replaced its answers.
     pub(crate) replaced: Arc<Mutex<Vec<String>>>,
 }
 
@@ -148,7 +148,7 @@ impl agent::Session for FakeSession {
 
 type Answer = dyn Fn(&llm::chat::Request) -> Result<String, llm::Error> + Send + Sync;
 
-/// A model of which every answer is a function of the request.
+/// A model whose every answer is a function of the request.
 pub(crate) struct FakeModel {
     name: &'static str,
     answer: Box<Answer>,
@@ -170,7 +170,7 @@ impl FakeModel {
         Self::new(name, move |_| Ok(text.clone()))
     }
 
-    /// A server that is not there.
+    /// A server that cannot be reached.
     pub(crate) fn down(name: &'static str) -> Self {
         Self::new(name, move |_| {
             let (endpoint, message) = (name.to_owned(), "connection refused".to_owned());
@@ -218,8 +218,8 @@ impl llm::Call<llm::chat::Request> for FakeModel {
     }
 }
 
-/// Some questions to a judge ask for quotes, and others do not: an empty list where it is asked for.
-fn with_quotes(text: String, request: &llm::chat::Request) -> String {
+/// Adds an empty list of quotes to the answer if the question asks for quotes.
+pub(crate) fn with_quotes(text: String, request: &llm::chat::Request) -> String {
     let wanted = request.schema.as_ref().is_some_and(|schema| schema.pointer("/properties/quotes").is_some());
     match serde_json::from_str::<serde_json::Value>(&text) {
         Ok(serde_json::Value::Object(mut fields)) if wanted => {
@@ -232,8 +232,9 @@ fn with_quotes(text: String, request: &llm::chat::Request) -> String {
 
 /// A judge that is sure.
 pub(crate) const YES: &str = r#"{"judgment":"yes","confidence":1.0,"reasoning":"it is"}"#;
+pub(crate) const NO: &str = r#"{"judgment":"no","confidence":1.0,"reasoning":"it is not"}"#;
 
-/// Who plays.
+/// The agent, the user and the judge of a test.
 #[derive(Debug)]
 pub(crate) struct Cast {
     pub(crate) agent: Arc<FakeAgent>,
@@ -247,7 +248,7 @@ impl Cast {
         Self { agent, user_sim: Arc::new(user_sim), judge: Arc::new(judge), execution: Execution::Off }
     }
 
-    /// Somebody who always says the same, to whom the agent always says the same; the judge agrees.
+    /// A user who always says the same, an agent that always answers the same, and a judge that agrees.
     pub(crate) fn plain() -> Self {
         Self::with(FakeAgent::saying("It is sunny."))
     }
@@ -287,7 +288,7 @@ pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution:
     }
 }
 
-/// A scenario file of these steps, for `all_pass`. What `more` says stands beside or instead of it.
+/// A scenario file of these steps, for `all_pass`. `more` adds or replaces keys.
 pub(crate) fn scenario(steps: Value, more: Value) -> Value {
     let scenario = json!({
         "name": "weather", "description": "d", "environment": { "type": "local" },
@@ -322,7 +323,7 @@ pub(crate) fn plan(scenario: &Value, repeats: u32) -> Arc<Plan> {
     Arc::new(scenario::plan::build(&reading, &choices).unwrap())
 }
 
-/// A call of which nothing is known.
+/// An empty record of a call.
 pub(crate) fn call() -> record::Call {
     let took = crate::recorder::Took { held: Duration::ZERO, elapsed: SECOND, effort: llm::Effort::default() };
     let kind = record::call::ErrorKind::Other;

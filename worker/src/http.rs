@@ -1,5 +1,5 @@
-//! HTTP calls to services that the operator names: hooks, custom checks, state hosts. No redirects, no proxy, and no more
-//! of the answer than is allowed.
+//! HTTP calls to services that the operator names: hooks, custom checks, state hosts. They follow no redirects, use no
+//! proxy, and bound the size of the answer.
 
 use reqwest::{Client, RequestBuilder, StatusCode, Url, redirect};
 use secrecy::{ExposeSecret as _, SecretString};

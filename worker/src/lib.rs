@@ -1,13 +1,15 @@
 //! Leased trials in; records out.
 //!
-//! [`session`] talks to the coordinator, [`executor`] fills the slots, [`trial`] plays one trial, and [`outbox`] holds the
-//! results until they are committed. [`tool_server`] answers agents that call their tools themselves, [`custom_check`] asks
-//! the checks of users. The worker's [`Resources`] (agents, models, hooks, checks) come from its operator, never from a plan.
-//! [`alone`] plays a plan without a coordinator, for tests that play a few trials and keep nothing.
+//! [`session`] talks to the coordinator, [`executor`] fills the slots, [`pacer`] waits for the times of
+//! arrivals, [`trial`] plays one trial, and [`outbox`] holds the results until they are committed. [`tool_server`] answers agents that call their tools themselves,
+//! [`custom_check`] runs custom checks. The worker's [`Resources`] (agents, models, hooks, checks) come from its
+//! operator, never from a plan. [`alone`] plays a plan without a coordinator, for tests that play a few trials and
+//! store nothing.
 
 pub mod alone;
 pub mod custom_check;
 pub mod environment;
+pub mod pacer;
 pub mod resources;
 pub mod spent;
 pub mod state_host;
@@ -15,6 +17,7 @@ pub mod termination;
 pub mod tool_server;
 
 mod admission;
+mod call_texts;
 mod compiled;
 mod cue;
 mod executor;

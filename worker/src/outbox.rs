@@ -6,12 +6,12 @@
 //! Memory has a bound in bytes. Above it [`Admission`] admits no call, so no new turn starts. Nothing is dropped: a turn
 //! that was played has cost money, and may be the only evidence of a failure.
 //!
-//! Each turn and each end of a trial has a bound of its own, and a batch closes with the item that makes it large enough.
+//! Each turn and each end of a trial has its own bound, and a batch closes with the item that makes it large enough.
 //! So a batch is never larger than a message. [`batches`] makes batches; [`refusals`] handles those that the coordinator
 //! refuses.
 //!
 //! Lock order: the state is one mutex, held for a few statements and never across an await. Under it only [`Admission`] is
-//! called, which has a lock of its own and calls nothing back.
+//! called, which has its own lock and calls nothing back.
 
 mod batches;
 mod refusals;
@@ -24,6 +24,7 @@ use std::{
     },
 };
 
+use bytes::Bytes;
 use proto::v1;
 use record::{Call, Trial, Turn, Usd, bounds, call::Spend};
 use scenario::RunId;
@@ -53,7 +54,7 @@ pub(crate) struct Outbox {
     owed: Owed,
 }
 
-/// What calls have cost that is in no acknowledged batch, in nano-dollars.
+/// The cost of calls that no acknowledged batch includes, in nano-dollars.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Owed(Arc<AtomicI64>);
 
@@ -92,8 +93,10 @@ struct State {
 /// Results of one run that are in no batch yet.
 #[derive(Debug, Default)]
 struct Pending {
-    turns: BTreeMap<(u64, u32), Vec<Turn>>,
-    ended: Vec<Trial>,
+    /// Encoded as they come: the task that sends batches also starts arrivals, and has no time to encode many.
+    turns: BTreeMap<(u64, u32), proto::segment::Turns>,
+    /// Without the places of their turns, which are known when the batch is closed.
+    ended: Vec<v1::Trial>,
     spend: Spend,
     count: u32,
     bytes: usize,
@@ -128,7 +131,7 @@ impl Outbox {
         &self.owed
     }
 
-    /// Takes a finished turn. Conversations may still be judged later, but all that the turn cost is in it.
+    /// Takes a finished turn with its cost. Conversations may still be judged later.
     pub(crate) fn turn(&self, attempt: &Attempt, mut turn: Turn) {
         record_redaction::turn(&mut turn);
         bounds::turn(&mut turn);
@@ -173,7 +176,7 @@ impl Outbox {
         state.bytes += bytes;
         self.admission.set_full(state.bytes >= FULL_BYTES);
         let pending = state.pending.entry(run.clone()).or_default();
-        pending.ended.push(trial);
+        pending.ended.push(proto::trial::to_wire(trial, Vec::new()));
         pending.bytes += bytes;
         if pending.bytes >= BATCH_BYTES {
             state.close(run);
@@ -206,23 +209,20 @@ impl Outbox {
 
     /// Waits until there is something to send.
     pub(crate) async fn wait(&self) {
-        // Checked first: results may be left from a stream that broke, whose notification is used up.
+        // Checked first: results of a broken stream may remain, and their notification was consumed.
         while !self.has_something() {
             self.something.notified().await;
         }
     }
 
-    /// The next batch for this stream.
+    /// The next batch for this stream, encoded.
+    pub(crate) fn next_bytes(&self) -> Option<Bytes> {
+        self.lock().give().map(proto::batch_to_bytes)
+    }
+
+    /// The next batch, for a worker without a stream.
     pub(crate) fn next(&self) -> Option<v1::Batch> {
-        let mut state = self.lock();
-        if !state.has_closed() {
-            state.close_all();
-        }
-        let first = state.closed.front()?.batch.sequence;
-        let next = usize::try_from((state.given + 1).checked_sub(first)?).ok()?;
-        let batch = state.closed.get(next)?.batch.clone();
-        state.given = batch.sequence;
-        Some(batch)
+        self.lock().give().cloned()
     }
 
     /// Starts a new stream: everything that is not acknowledged is sent again.
@@ -270,13 +270,13 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A poisoned lock means that a thread panicked between two statements of this file. The counts could be wrong, so
-        // stopping is better than going on.
+        // A poisoned lock means that a thread panicked between two statements of this file. The counts could be wrong,
+        // so stopping is safer.
         self.state.lock().expect("no panic happens while the outbox is locked")
     }
 }
 
-fn attempt_of(run: &RunId, trial: &Trial) -> Attempt {
+fn attempt_of(run: &RunId, trial: &v1::Trial) -> Attempt {
     Attempt { run: run.clone(), trial: trial.number, epoch: trial.epoch }
 }
 

@@ -1,14 +1,14 @@
-//! Keeps keys out of what happened: a turn or a trial passes here before it leaves the worker, and so before it is
-//! stored, exported or reported. Only the worker knows the keys, so only it can do this.
+//! Redacts keys in records: every turn and trial passes through here before it leaves the worker, and so before it is
+//! stored, exported or reported. Only the worker has the keys, so only the worker can redact them.
 //!
-//! A record is taken apart into all its fields, so that one that is added does not compile before it is named here.
+//! A record is destructured completely, so that a new field does not compile until it is handled here.
 
 use std::{borrow::Cow, sync::Arc};
 
 use record::{
-    Ballot, Call, Failure, Judgment, Jury, Simulated, Stop, Trial, Turn,
+    Ballot, Call, CustomRun, Failure, Judgment, Jury, Simulated, Stop, Trial, Turn,
     call::Spend,
-    pace::Pace,
+    call_times::CallTimes,
     turn::{Note, Said, ToolCall},
     user_fault::{UserConduct, UserFault},
 };
@@ -49,11 +49,13 @@ impl Cleaner {
             actions,
             started_micros,
             duration_micros,
+            response_micros,
             calls,
             notes,
             simulated,
         } = turn;
         holds_no_text((*number, *step, *speaker, *exit_code, *started_micros, *duration_micros));
+        holds_no_text(*response_micros);
         self.text(user);
         self.texts(agent);
         messages.iter_mut().for_each(|said| self.said(said));
@@ -80,7 +82,7 @@ impl Cleaner {
     fn trial(&self, trial: &mut Trial) {
         let Trial {
             number,
-            // The plan's own words: the coordinator knows the trial by them, and no server can change them.
+            // The plan's own text: it identifies the trial, and no server can change it.
             trial_id: _,
             case_id: _,
             case,
@@ -95,25 +97,29 @@ impl Cleaner {
             turns,
             conversations,
             duration_ms,
+            start,
+            began_at_ms,
             latencies,
             unanswered,
             spend,
-            pace,
+            call_times,
             judgments,
             user,
             examined,
             keep_transcript,
             exhausted,
-            // Whose past it is only the coordinator's store knows.
+            // Only the coordinator's store knows this.
             past: _,
         } = trial;
         holds_no_text((*number, *case, *repeat, *epoch, *seed, *verdict, *strategy));
         holds_no_text((*turns, *conversations, *duration_ms, *unanswered, *keep_transcript, *exhausted));
+        holds_no_text(*start);
+        holds_no_text(*began_at_ms);
         latencies.iter().copied().for_each(holds_no_text);
         self.texts(termination_reason);
         stop.iter_mut().for_each(|stop| self.stop(stop));
         self.spend(spend);
-        self.pace(pace);
+        self.call_times(call_times);
         failure.iter_mut().for_each(|failure| self.failure(failure));
         judgments.iter_mut().for_each(|judgment| self.judgment(judgment));
         user.iter_mut().for_each(|user| self.user(user));
@@ -151,6 +157,7 @@ impl Cleaner {
             total_micros,
             retried_micros,
             tokens,
+            texts,
             estimated,
             cost,
             plain_priced,
@@ -162,10 +169,15 @@ impl Cleaner {
             error,
             error_kind,
             of_trial,
+            limits,
         } = call;
+        // Limits are numbers, by words of gabfest's own.
+        limits.iter().for_each(|(of, limit)| holds_no_text((*of, *limit)));
         holds_no_text((*role, *started_micros, *wait_micros, *connect_micros, *ttft_micros, *inter_token_micros));
         holds_no_text((*total_micros, *retried_micros, *tokens, *estimated, *cost, *tries, *throttled_tries));
         holds_no_text((*lost_tries, *error_kind, *of_trial, *plain_priced, *reported_cost, *finish));
+        // For the trace of this worker alone, which has them already.
+        *texts = None;
         self.text(endpoint);
         self.text(model);
         self.texts(error);
@@ -199,6 +211,7 @@ impl Cleaner {
             weight,
             ballots,
             jury,
+            custom,
         } = judgment;
         holds_no_text((*scope, *finding, *score, *failure, *line, *required, *weight));
         self.text(check);
@@ -210,6 +223,10 @@ impl Cleaner {
         if let Some(Jury { words, uncalibrated }) = jury {
             holds_no_text(*words);
             self.texts(uncalibrated);
+        }
+        if let Some(CustomRun { check, program, transcript, differs }) = custom {
+            holds_no_text(*differs);
+            [check, program, transcript].into_iter().for_each(|text| self.text(text));
         }
     }
 
@@ -226,7 +243,7 @@ impl Cleaner {
         self.texts(persona);
     }
 
-    /// Lines whose models have one name from then on become one.
+    /// Merges lines whose model names are equal after redaction.
     fn spend(&self, spend: &mut Spend) {
         let Spend { lines } = spend;
         if lines.keys().all(|(_, model)| matches!(self.redactor.redact(model), Cow::Borrowed(_))) {
@@ -239,16 +256,16 @@ impl Cleaner {
         *spend = clean;
     }
 
-    fn pace(&self, pace: &mut Pace) {
-        let Pace { lines } = pace;
+    fn call_times(&self, call_times: &mut CallTimes) {
+        let CallTimes { lines } = call_times;
         if lines.keys().all(|(_, model)| matches!(self.redactor.redact(model), Cow::Borrowed(_))) {
             return;
         }
-        let mut clean = Pace::default();
+        let mut clean = CallTimes::default();
         for ((role, model), line) in std::mem::take(lines) {
             clean.add_line(role, &self.redactor.redact(&model), line);
         }
-        *pace = clean;
+        *call_times = clean;
     }
 
     fn texts<'a>(&self, texts: impl IntoIterator<Item = &'a mut String>) {
@@ -270,8 +287,8 @@ mod tests {
     use record::{
         Blame, FailureKind, Finding, Role, Scope, Tokens, Usd, Verdict,
         battery::Examined,
-        call::{ErrorKind, SpendLine},
-        pace::PaceLine,
+        call::{CallTexts, ErrorKind, SpendLine},
+        call_times::CallTimesLine,
         stop::Stopper,
         trial::TurnLatency,
         turn::Origin,
@@ -301,6 +318,7 @@ mod tests {
             total_micros: 6,
             retried_micros: 12,
             tokens: Tokens { input: 7, output: 8, ..Tokens::default() },
+            texts: None,
             estimated: true,
             cost: Some(Usd(9)),
             plain_priced: true,
@@ -312,6 +330,7 @@ mod tests {
             error: Some(said()),
             error_kind: Some(ErrorKind::Refused),
             of_trial: true,
+            limits: record::named_limits::NamedLimits::new(),
         }
     }
 
@@ -330,6 +349,7 @@ mod tests {
             actions: vec![said(), said()],
             started_micros: 4,
             duration_micros: 5,
+            response_micros: Some(15),
             calls: vec![call(), call()],
             notes: vec![Note { kind: said(), text: said() }],
             simulated: Some(Box::new(Simulated {
@@ -352,11 +372,18 @@ mod tests {
         assert_eq!(after, before.replace(&format!("{KEY:?}")[1..=KEY.len() + 1], "[redacted]"), "the rest stays");
     }
 
+    #[test]
+    fn the_texts_of_a_call_do_not_leave_the_worker() {
+        let mut call = Call { texts: Some(Arc::new(CallTexts::default())), ..call() };
+        super::call(&mut call);
+        assert_eq!(call.texts, None);
+    }
+
     fn fault() -> UserFault {
         UserFault { kind: FaultKind::Leak, severity: Severity::Minor, sent: true, evidence: said() }
     }
 
-    /// What a battery understood of a reply; `record` tests that no other text of it is left out.
+    /// What a battery extracted from a reply. A test in `record` checks that it has no other text.
     fn examined() -> Examined {
         let mut examined = Examined::from_json(
             br#"{"head":{"requirements":[],"examination":{"turns":[],"sets":[]},"compat":null,"saved":false,
@@ -378,8 +405,8 @@ mod tests {
         spend.add_line(Role::Agent, &said(), line);
         spend.add_line(Role::Agent, "it is [redacted].", line);
         spend.add_line(Role::Judge, "m", line);
-        let mut pace = Pace::default();
-        pace.add_line(Role::Agent, &said(), PaceLine { waits: vec![1], ..PaceLine::default() });
+        let mut call_times = CallTimes::default();
+        call_times.add_line(Role::Agent, &said(), CallTimesLine { waits: vec![1], ..CallTimesLine::default() });
         let mut trial = Trial {
             number: 1,
             trial_id: TrialId::new("t"),
@@ -402,10 +429,12 @@ mod tests {
             turns: 7,
             conversations: 8,
             duration_ms: 9,
-            latencies: vec![TurnLatency { total_micros: 10, ttft_micros: Some(11) }],
+            began_at_ms: 17,
+            latencies: vec![TurnLatency { total_micros: 10, ttft_micros: Some(11), ..TurnLatency::default() }],
             unanswered: 12,
             spend,
-            pace,
+            call_times,
+            start: Some(record::trial::Start { at_micros: 7, late_micros: 1 }),
             judgments: vec![Judgment {
                 check: said(),
                 name: Some(said()),
@@ -430,6 +459,7 @@ mod tests {
                     reason: said(),
                 }],
                 jury: Some(Jury { words: 4, uncalibrated: Some(said()) }),
+                custom: Some(CustomRun { check: said(), program: said(), transcript: said(), differs: Some(false) }),
             }],
             user: Some(Box::new(UserConduct { persona: Some(said()), lines: 2, ..UserConduct::default() })),
             examined: Some(Box::new(examined())),
@@ -437,10 +467,10 @@ mod tests {
             exhausted: false,
             past: record::trial::Past::default(),
         };
-        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 19);
+        assert_eq!(format!("{trial:?}").matches("Tr0ub4dor").count(), 22);
         super::trial(&mut trial);
         let after = format!("{trial:?}");
-        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 19));
+        assert_eq!((after.matches("Tr0ub4dor").count(), after.matches("it is [redacted].").count()), (0, 22));
         let lines: Vec<_> = trial.spend.lines.iter().map(|((_, model), line)| (model.as_str(), line.calls)).collect();
         assert_eq!(lines, [("it is [redacted].", 2), ("m", 1)]);
     }

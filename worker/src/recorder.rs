@@ -12,10 +12,18 @@ use llm::{
     call::{Reply, Request},
     chat::Finish,
 };
-use record::{Role, Tokens, Usd, by_model, call::ErrorKind};
+use record::{
+    Role, Tokens, Usd, by_model,
+    call::{CallTexts, ErrorKind},
+    named_limits::{LimitOf, NamedLimits},
+};
+use telemetry::trace::CallContent;
 use tokio::time::Instant;
 
-use crate::{admission::Admission, outbox::Owed};
+use crate::{admission::Admission, call_texts, outbox::Owed};
+
+/// The most texts of calls that a trial keeps until its trace is exported.
+const MOST_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
 /// The calls of one trial since they were last taken.
 #[derive(Debug)]
@@ -23,21 +31,52 @@ pub(crate) struct CallLog {
     started: Instant,
     kept: Mutex<Kept>,
     owed: Owed,
+    /// If traces have content.
+    content: Option<CallContent>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
-    calls: Vec<record::Call>,
+    calls: Vec<Logged>,
+    /// Of the texts of all calls so far.
+    text_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Logged {
+    /// The number of the question to a judge or scorer, which counts votes and tries; `None`: another role's call.
+    question: Option<u32>,
+    call: record::Call,
 }
 
 impl CallLog {
-    pub(crate) fn new(started: Instant, owed: Owed) -> Arc<Self> {
-        Arc::new(Self { started, kept: Mutex::default(), owed })
+    pub(crate) fn new(started: Instant, owed: Owed, content: Option<CallContent>) -> Arc<Self> {
+        Arc::new(Self { started, kept: Mutex::default(), owed, content })
     }
 
-    /// Takes what was called since the last time.
+    pub(crate) fn keeps_texts(&self) -> bool {
+        self.content.is_some()
+    }
+
+    /// The texts of a call, if its trace shows them and the trial has room for them.
+    pub(crate) fn texts(&self, make: impl FnOnce(&CallContent) -> CallTexts) -> Option<Arc<CallTexts>> {
+        let content = self.content.as_ref()?;
+        if self.lock().text_bytes > MOST_TEXT_BYTES {
+            return None;
+        }
+        let texts = make(content);
+        self.lock().text_bytes += texts.bytes();
+        Some(Arc::new(texts))
+    }
+
+    /// Takes the calls since the last time. Judges vote at the same time, and their calls are in the order of their questions,
+    /// not of their answers; calls of other roles follow each other.
     pub(crate) fn take(&self) -> Vec<record::Call> {
-        std::mem::take(&mut self.lock().calls)
+        let mut calls = std::mem::take(&mut self.lock().calls);
+        for questions in calls.chunk_by_mut(|one, next| one.question.is_some() == next.question.is_some()) {
+            questions.sort_by_key(|logged| logged.question);
+        }
+        calls.into_iter().map(|logged| logged.call).collect()
     }
 
     /// Counts what a call costs as owed, without keeping the call.
@@ -46,8 +85,12 @@ impl CallLog {
     }
 
     pub(crate) fn push(&self, call: record::Call) {
+        self.add(None, call);
+    }
+
+    fn add(&self, question: Option<u32>, call: record::Call) {
         self.owe(&call);
-        self.lock().calls.push(call);
+        self.lock().calls.push(Logged { question, call });
     }
 
     pub(crate) fn micros_since_start(&self, at: Instant) -> u64 {
@@ -59,7 +102,7 @@ impl CallLog {
     }
 }
 
-/// A chat or a measuring model whose calls are kept in a trial's log.
+/// A chat or measuring model that records its calls in a trial's log.
 pub(crate) struct Recorded<C: ?Sized> {
     model: Arc<C>,
     role: Role,
@@ -99,17 +142,21 @@ impl<R: Request, C: Call<R> + ?Sized> Call<R> for Recorded<C> {
         let came = Instant::now();
         let held = self.admission.pass().await;
         let began = Instant::now();
-        let mut open = OpenCall { recorded: Some(self), came, held, began };
+        let question = matches!(self.role, Role::Judge | Role::Scorer).then(|| request.context().call);
+        let mut open = OpenCall { recorded: Some(self), question, came, held, began };
         let answer = (*self.model).call(request).await;
         open.recorded = None;
         let started_micros = self.log.micros_since_start(came);
         let outcome = answer.as_ref().map(|reply| (reply.receipt(), reply.finish()));
-        self.log.push(call_of(self.role, &*self.model, outcome, started_micros, (held, began.elapsed())));
+        let call = call_of(self.role, &*self.model, outcome, started_micros, (held, began.elapsed()));
+        let reply = answer.as_ref().ok().and_then(Reply::answer);
+        let texts = self.log.texts(|content| call_texts::of_chat(content, request.messages(), reply, call.finish));
+        self.log.add(question, record::Call { texts, ..call });
         answer.map_err(|failed| failed.error)
     }
 }
 
-/// A call to a model as it is recorded. `held`: how long admission withheld it.
+/// The record of a call to a model. `held`: how long admission delayed it.
 pub(crate) fn call_of(
     role: Role,
     model: &(impl Named + ?Sized),
@@ -130,6 +177,7 @@ pub(crate) fn call_of(
             total_micros: micros(receipt.timing.total),
             retried_micros: micros(receipt.timing.retried),
             tokens: tokens_of(receipt.usage),
+            texts: None,
             estimated: receipt.usage.estimated,
             cost: receipt.cost_nanos.map(Usd),
             plain_priced: receipt.plain_priced,
@@ -141,6 +189,7 @@ pub(crate) fn call_of(
             error: None,
             error_kind: None,
             of_trial: false,
+            limits: limits_of(&receipt.learned),
         },
         Err(llm::Failed { error, effort }) => {
             let cost = (!error.may_have_been_charged()).then_some(Usd(0));
@@ -151,9 +200,10 @@ pub(crate) fn call_of(
     }
 }
 
-/// A call in flight. One that is given up with its trial may still have been charged.
+/// A call in flight. If it is dropped with its trial, it may still be charged.
 struct OpenCall<'a, C: Named + ?Sized> {
     recorded: Option<&'a Recorded<C>>,
+    question: Option<u32>,
     came: Instant,
     held: Duration,
     began: Instant,
@@ -165,14 +215,14 @@ impl<C: Named + ?Sized> Drop for OpenCall<'_, C> {
         let took = Took::given_up(self.held, self.began.elapsed());
         let started_micros = log.micros_since_start(self.came);
         let call = failed_call(*role, model.endpoint(), started_micros, took, &GIVEN_UP, ErrorKind::Other);
-        log.push(record::Call { model: model.name().to_owned(), ..call });
+        log.add(self.question, record::Call { model: model.name().to_owned(), ..call });
     }
 }
 
 /// The error of a call that its trial did not wait for.
 pub(crate) const GIVEN_UP: &str = "given up before it was answered";
 
-/// How long a call took that gave nothing.
+/// How long a failed call took.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Took {
     /// How long admission withheld the call.
@@ -189,7 +239,7 @@ impl Took {
     }
 }
 
-/// A call that gave nothing: its tokens are unknown, so it makes the cost a lower bound.
+/// A failed call: its tokens are unknown, so the cost is a lower bound.
 pub(crate) fn failed_call(
     role: Role,
     endpoint: &str,
@@ -211,9 +261,11 @@ pub(crate) fn failed_call(
         total_micros: micros(elapsed.saturating_sub(effort.waited + effort.retried)),
         retried_micros: micros(effort.retried),
         tokens: Tokens::default(),
+        texts: None,
         estimated: false,
         cost: None,
         plain_priced: false,
+        limits: NamedLimits::default(),
         reported_cost: None,
         finish: None,
         tries: effort.tries,
@@ -229,6 +281,17 @@ pub(crate) fn failed_call(
 pub(crate) fn tokens_of(usage: Usage) -> Tokens {
     let Usage { input, output, cached_input, cache_write, reasoning, estimated: _ } = usage;
     Tokens { input, output, cached_input, cache_write, reasoning }
+}
+
+/// The limits that an endpoint has learned, as the record has them.
+pub(crate) fn limits_of(learned: &llm::Allowed) -> NamedLimits {
+    let limits = [
+        (LimitOf::Requests, learned.requests),
+        (LimitOf::Tokens, learned.tokens),
+        (LimitOf::InputTokens, learned.input_tokens),
+        (LimitOf::OutputTokens, learned.output_tokens),
+    ];
+    limits.into_iter().filter_map(|(of, limit)| Some((of, limit?.get()))).collect()
 }
 
 pub(crate) fn finish_of(finish: Finish) -> record::call::Finish {

@@ -51,7 +51,7 @@ pub struct Models {
     pub judge: Arc<dyn llm::Chat>,
     /// By model type, such as `TEXT_LARGE`; a type that is not here means the role's own model.
     pub by_type: BTreeMap<String, Arc<dyn llm::Chat>>,
-    /// Models that measure texts. The judge measures what they do not.
+    /// Models that score texts. The judge scores whatever they do not.
     pub scores: evaluate::scorer::Models,
     /// The most tokens of one answer of a judge, its reasoning included.
     pub judge_max_tokens: u32,
@@ -68,11 +68,11 @@ impl Models {
         let judge = judge.map(|why| Failure::new(FailureKind::JudgeMissing, format!("no judge can be asked: {why}")));
         judge.or_else(|| {
             let why = simulators.find_map(|model| absent(&*model))?;
-            Some(Failure::new(FailureKind::Misconfigured, format!("nobody can play the user: {why}")))
+            Some(Failure::new(FailureKind::Misconfigured, format!("no model can play the user: {why}")))
         })
     }
 
-    /// Every endpoint without a key, once each.
+    /// Every endpoint whose key is missing, once each.
     #[must_use]
     pub fn absent(&self) -> BTreeSet<String> {
         let chats = [&self.user_sim, &self.judge].into_iter().chain(self.by_type.values());
@@ -107,7 +107,7 @@ impl Models {
     }
 }
 
-/// Which endpoint it is, and where its key was looked for.
+/// The endpoint, and where its key was expected.
 fn absent(model: &dyn Named) -> Option<String> {
     model.absence().map(|reason| format!("endpoint {:?} has no key, {reason}", model.endpoint()))
 }

@@ -1,7 +1,8 @@
 //! The worker's side of the lease protocol: one session after the other, until the worker is drained.
 //!
-//! [`live`] is one session over its streams, [`orders`] what the coordinator says on them, [`outgoing`] what the worker
-//! says, [`pipe`] how many results are on their way at a time. [`heartbeat`] renews the session, [`claim`] asks for trials.
+//! [`live`] is one session over its streams, [`orders`] handles the coordinator's messages, [`outgoing`] queues the
+//! worker's, and [`pipe`] limits how many results are in flight. [`heartbeat`] renews the session, [`claim`] asks for
+//! trials, and [`coordinator_clock`] tells when their load began.
 
 use std::time::Duration;
 
@@ -18,8 +19,10 @@ use crate::{admission::Admission, executor::Executor, outbox::Outbox};
 
 mod claim;
 mod config;
+mod coordinator_clock;
 mod heartbeat;
 mod live;
+mod machine;
 mod orders;
 mod outgoing;
 mod pipe;
@@ -62,7 +65,7 @@ pub(crate) async fn run(
                 tracing::info!("the session is over: running conversations are given up");
                 executor.abandon_all();
                 outbox.clear();
-                // A coordinator that ends all sessions is not asked again at once.
+                // Do not reconnect at once to a coordinator that ends all sessions.
                 sleep(RECONNECT).await;
             }
         }

@@ -1,27 +1,25 @@
-//! The simulated user's calls: a language model drafts the next line of the person that it plays.
+//! Asks the simulated user's model for the next line of the person that it plays.
 //!
-//! The crate `user` says what the model sees, what its answer means, and why a draft goes back. A model that fails or says
-//! nothing is our fault and ends the trial: no line is ever made up for it.
+//! The crate `user` says what the model sees, what its answer means, and why a draft is refused. A model that fails or
+//! answers nothing is our fault and ends the trial: no line is ever made up for it.
 
 use agent::Tools;
 use record::{
     Failure, FailureKind, bounds,
     turn::ToolCall,
-    user_fault::{Severity, UserFault},
+    user_fault::{FaultKind, Severity, UserFault},
 };
 use scenario::{ids::seed_of, user::ReplyForm};
-use user::{Draft, Prompt, Situation, TemplateError, User, UserCall, faults::Found};
+use user::{Draft, Prompt, Refusal, Situation, TemplateError, User, UserCall, faults::Found};
 
 /// Drafts that go back for one line.
 const MOST_SENT_BACK: u32 = 2;
-/// What the model does about a draft that goes back.
-const AGAIN: &str = "Write your next message again.";
 /// Calls of the user's tools for one line.
 const MOST_CALLS: usize = 4;
 /// The longest result of a tool that the user's model sees.
 const MOST_RESULT_BYTES: usize = 16 << 10;
 
-/// What the keys and the thought of a reply in JSON take beside the words.
+/// Tokens that the keys and the thought of a JSON reply need in addition to the text.
 const JSON_TOKENS: u32 = 200;
 
 /// A draft and what led to it.
@@ -34,15 +32,17 @@ pub(crate) struct Drafted {
     pub(crate) sent_back: u32,
     /// Turns that the model saw only in a summary.
     pub(crate) summed_up: u32,
-    /// What the user did with its tools before it wrote it.
+    /// The calls of the user's own tools before this draft.
     pub(crate) calls: Vec<ToolCall>,
 }
 
-/// Asks `model` for the person's next line. Silence, a cut and an objection each cost one more call at most.
+/// Asks `model` for the person's next line. Silence, a cut answer and an objection each cost at most one more call.
 ///
-/// A draft with a fault goes back twice at most. After that, a critical fault fails the line, and a minor one is sent.
+/// A draft with a fault is refused at most twice: the prompt then gives the reason ([`Refusal`]), and the temperature rises.
+/// After that, a draft with a minor fault is sent, the last one or else the first one. If all have a critical fault, the line fails.
 ///
-/// `context`: of the first call. `debug`: keep the prompt. `tools`: the user's. `faults`: gets what was wrong with the drafts.
+/// `context`: of the first call. `debug`: keep the prompt. `tools`: the user's. `faults`: collects the faults of the
+/// drafts.
 pub(crate) async fn draft(
     user: &User<'_>,
     situation: &Situation<'_>,
@@ -52,16 +52,25 @@ pub(crate) async fn draft(
     tools: Option<&Tools>,
     faults: &mut Vec<UserFault>,
 ) -> Result<Drafted, Failure> {
-    let Prompt { messages, schema, summed_up } = user.prompt(situation).map_err(|error| misconfigured(&error))?;
+    let Prompt { messages, schema, summed_up } = user.prompt(situation, None).map_err(|error| misconfigured(&error))?;
+    let prompted = messages.len();
     let mut request = request(user, situation, messages, schema, context);
-    let (mut was_silent, mut was_cut, mut was_objected, mut sent_back, mut calls) = (false, false, false, 0, 0);
+    let (mut was_silent, mut was_cut, mut was_objected, mut calls) = (false, false, false, 0);
+    let mut refusal = Refusal::default();
+    // The first draft whose faults are minor: better than a later one with a critical fault.
+    let mut passable: Option<(Draft, Vec<Found>)> = None;
     let mut made: Vec<ToolCall> = Vec::new();
     loop {
         let reply = model.ask(&request).await.map_err(|error| failure(&error))?;
         calls += 1;
+        if reply.finish == llm::chat::Finish::Refused {
+            return Err(refused(&reply.text));
+        }
         let is_cut = reply.finish == llm::chat::Finish::Length;
         let draft = user.read(reply.text);
-        if is_cut {
+        // More room for words of the other side would only give more of them.
+        let is_flipped = || is_flipped(&user.faults(&draft, instructions(&request), situation));
+        if is_cut && !(refusal.drafts() < MOST_SENT_BACK && is_flipped()) {
             if was_cut {
                 return Err(failed(format!(
                     "the simulated user's line was cut twice, at {} tokens at last",
@@ -93,21 +102,28 @@ pub(crate) async fn draft(
             let situation = &Situation { calls: &made, ..*situation };
             let found = user.faults(&draft, instructions(&request), situation);
             let objection = user.objection(&draft, situation).filter(|_| !was_objected);
-            if sent_back < MOST_SENT_BACK && (objection.is_some() || !found.is_empty()) {
+            if refusal.drafts() < MOST_SENT_BACK && (objection.is_some() || !found.is_empty()) {
                 was_objected |= objection.is_some();
-                let mut reasons: Vec<String> = objection.into_iter().map(|objection| objection.reason).collect();
-                reasons.extend(found.iter().map(Found::reason));
-                reasons.push(AGAIN.to_owned());
-                faults.extend(found.into_iter().map(|fault| kept(fault, false)));
-                sent_back += 1;
-                request.messages.push(llm::Message::assistant(draft.raw));
-                request.messages.push(llm::Message::user(reasons.join(" ")));
-            } else if found.iter().any(|fault| fault.severity == Severity::Critical) {
-                faults.extend(found.into_iter().map(|fault| kept(fault, false)));
-                return Err(at_fault(sent_back + 1, faults));
+                let is_passable = objection.is_none() && !is_critical(&found);
+                refusal.add(&found, objection);
+                faults.extend(found.iter().cloned().map(|fault| kept(fault, false)));
+                if is_passable && passable.is_none() {
+                    passable = Some((draft, found));
+                }
+                // What the tools have said stays behind the new prompt.
+                let again = user.prompt(situation, Some(&refusal)).map_err(|error| misconfigured(&error))?;
+                request.messages.splice(..prompted, again.messages);
+                request.temperature = Some(refusal.warmer(user.simulator().temperature));
             } else {
+                let (draft, found) = if is_critical(&found) {
+                    faults.extend(found.into_iter().map(|fault| kept(fault, false)));
+                    passable.ok_or_else(|| at_fault(refusal.drafts() + 1, faults))?
+                } else {
+                    (draft, found)
+                };
                 faults.extend(found.into_iter().map(|fault| kept(fault, true)));
                 let prompt_for_debug = if debug { shown(&request.messages) } else { String::new() };
+                let sent_back = refusal.drafts();
                 return Ok(Drafted { draft, prompt_for_debug, sent_back, summed_up, calls: made });
             }
         }
@@ -118,7 +134,7 @@ pub(crate) async fn draft(
     }
 }
 
-/// The result of a call as text. A tool that is not the user's has one too, so that the model can go on.
+/// The result of a call as text. A call of an unknown tool has a result too, so that the model can continue.
 async fn use_tool(tools: &Tools, call: &UserCall) -> String {
     let answer = tools.call_as_user(&call.tool, &agent::tools::read(&call.arguments)).await;
     let mut text = answer.map_or_else(|| format!("there is no tool {:?}", call.tool), |answer| answer.text());
@@ -128,6 +144,16 @@ async fn use_tool(tools: &Tools, call: &UserCall) -> String {
 
 fn instructions(request: &llm::chat::Request) -> &str {
     request.messages.first().map_or("", |message| message.content.as_str())
+}
+
+/// Whether there are words of the other side. Thoughts and keys of a form that was cut are no words of a line yet.
+fn is_flipped(found: &[Found]) -> bool {
+    let has = |kind| found.iter().any(|fault| fault.kind == kind);
+    has(FaultKind::RoleFlip) && !has(FaultKind::Leak)
+}
+
+fn is_critical(found: &[Found]) -> bool {
+    found.iter().any(|fault| fault.severity == Severity::Critical)
 }
 
 fn kept(found: Found, sent: bool) -> UserFault {
@@ -140,10 +166,16 @@ fn at_fault(drafts: u32, faults: &[UserFault]) -> Failure {
     failed(format!("the simulated user was at fault in {drafts} drafts{why}"))
 }
 
-/// The failure of a model that gave no words to go on with.
+/// The failure of a model whose answer had no text.
 pub(crate) fn said_nothing(calls: u32, raw: &str) -> Failure {
     let said = if raw.trim().is_empty() { String::new() } else { format!(": it answered {raw:?}") };
     failed(format!("the simulated user said nothing, asked {calls} times{said}"))
+}
+
+/// A part of a line that a filter stopped is no line of the person.
+fn refused(text: &str) -> Failure {
+    let said = if text.trim().is_empty() { String::new() } else { format!(": it answered {text:?}") };
+    failed(format!("the simulated user's model refused, or a filter stopped its line{said}"))
 }
 
 fn request(

@@ -1,4 +1,4 @@
-//! What a call outside of any trial has cost, for `gabfest ping` and the preflight.
+//! The cost of calls outside of trials, for `gabfest ping` and the preflight.
 
 use std::time::Duration;
 

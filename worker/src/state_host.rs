@@ -31,7 +31,7 @@ fn default_timeout_ms() -> u64 {
 }
 
 impl Settings {
-    /// What is wrong with it: the key and the reason.
+    /// What is wrong with the settings: the key and the reason.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
         http::fault(&self.url, self.timeout_ms)
@@ -52,7 +52,7 @@ impl StateHost {
         Ok(Self { service, timeout: Duration::from_millis(settings.timeout_ms) })
     }
 
-    /// JSON, or a text that is no JSON; `None`: there is nothing (404 or 410).
+    /// JSON, or a text that is not JSON; `None` if there is nothing (404 or 410).
     pub(crate) async fn read(&self, path: &str) -> Result<Option<Value>, String> {
         let url = self.at(path)?;
         let received = timeout(self.timeout, http::receive(self.service.get(url), MOST_BYTES)).await;
@@ -81,7 +81,7 @@ impl StateHost {
     }
 }
 
-/// An address may hold a token, so only its host is shown.
+/// Shows only the host, because an address may hold a token.
 impl fmt::Debug for StateHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StateHost").field("host", &self.service.host()).finish_non_exhaustive()
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn host(url: &str) -> StateHost {
-        // Another test may have installed it.
+        // Another test may have installed the provider.
         drop(rustls::crypto::ring::default_provider().install_default());
         let key = Some(llm::key::KeyRef::parse("env:CARGO_PKG_NAME").unwrap());
         StateHost::new(&Settings { url: url.to_owned(), key, timeout_ms: 5_000 }).unwrap()

@@ -1,12 +1,12 @@
 //! Decides after each turn whether the conversation is over. The first condition that holds ends it.
 //!
-//! A condition decides by what is written with it: keywords, a question to the judge, a hook. The cheapest is asked first,
-//! and one yes is enough. Without a question and a hook, the condition's usual keywords decide. Two exceptions follow
-//! ElizaOS: with a question, the judge alone decides `goal_achieved`, and `max_turns_reached` never ends a conversation by
-//! itself. The user's words before the agent's first reply are scripted, so they end nothing.
+//! A condition is decided by what the scenario gives it: keywords, a question to the judge, a hook. The cheapest is
+//! tried first, and one yes is enough. Without a question and a hook, the condition's default keywords decide. Two
+//! exceptions follow ElizaOS: with a question, the judge alone decides `goal_achieved`, and `max_turns_reached` never
+//! ends a conversation by itself. The user's messages before the agent's first reply are scripted, so they end nothing.
 //!
-//! A condition that cannot be decided is our fault and ends the trial: the conversation would go on, or stop, for a reason
-//! that is not its own.
+//! A condition that cannot be decided is our fault and ends the trial. Otherwise the conversation would continue or
+//! stop for the wrong reason.
 
 pub mod hook;
 mod keywords;
@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evaluate::{
     JudgePool,
-    question::{Material, Question, how_sure},
+    question::{Material, Open, Question, how_sure},
 };
 use record::{Failure, FailureKind, Scope, Turn, turn::Origin};
 use scenario::conversation::{Condition, Stop, StopJudge};
 
 use self::hook::Hook;
 
-/// Two replies with more of their words in common than this say the same.
+/// Two replies that share more of their words than this count as the same.
 const STUCK_ABOVE: f64 = 0.8;
 /// No conversation counts as stuck before this turn.
 const STUCK_FROM_TURNS: usize = 3;
@@ -90,8 +90,8 @@ impl Evidence<'_> {
             reasons.push(decision.why);
         } else if let Some(keywords) = keywords_of(stop) {
             match keywords::first_in(&self.words_that_count(stop.condition), keywords) {
-                Some(keyword) => return Ok(Decision { holds: true, why: format!("{keyword:?} was said") }),
-                None => reasons.push("no keyword was said".to_owned()),
+                Some(keyword) => return Ok(Decision { holds: true, why: format!("{keyword:?} was found") }),
+                None => reasons.push("no keyword was found".to_owned()),
             }
         }
         if let Some(judge) = &stop.judge {
@@ -114,7 +114,7 @@ impl Evidence<'_> {
         Ok(Decision { holds: false, why: reasons.join("; ") })
     }
 
-    /// Whose words a condition is about: an agent that says "perfect" does not show that the user is satisfied.
+    /// The text that a condition looks at: an agent that says "perfect" does not show that the user is satisfied.
     fn words_that_count(&self, condition: Condition) -> String {
         let agent = self.last.said().unwrap_or_default();
         match condition {
@@ -131,22 +131,27 @@ impl Evidence<'_> {
             return Decision { holds: false, why: "there is one turn".to_owned() };
         };
         let likeness = jaccard(before.agent.as_deref().unwrap_or_default(), last.agent.as_deref().unwrap_or_default());
-        let why = format!("the last two replies of the agent are {likeness:.2} alike");
+        let why = format!("the last two replies of the agent have a similarity of {likeness:.2}");
         Decision { holds: self.turns.len() >= STUCK_FROM_TURNS && likeness > STUCK_ABOVE, why }
     }
 
     async fn ask_judge(&self, judge: &StopJudge) -> Result<Decision, Failure> {
-        let material = Material::of_turns(self.turns);
+        let material = Material::of_turns(self.turns, &[]);
         let question = Question::new(&judge.prompt, &material, self.scope());
         let answer = how_sure(&question, self.pool).await.map_err(|error| {
             Failure::new(error.kind(), format!("a termination condition cannot be decided, failed to {error}"))
         })?;
-        let why = format!(
-            "the judge says {} with confidence {:.2}, asked for at least {:.2}",
-            if answer.yes { "yes" } else { "no" },
-            answer.confidence,
-            judge.threshold
-        );
+        let why = match answer.said {
+            // It is not over as long as nothing shows it.
+            Err(Open::NotApplicable) => "the judge says that the question does not apply".to_owned(),
+            Err(Open::CannotTell) => "the judge cannot tell".to_owned(),
+            Ok(yes) => format!(
+                "the judge says {} with confidence {:.2}, required is at least {:.2}",
+                if yes { "yes" } else { "no" },
+                answer.confidence,
+                judge.threshold
+            ),
+        };
         Ok(Decision { holds: answer.holds(judge.threshold), why })
     }
 
@@ -160,7 +165,7 @@ impl Evidence<'_> {
             .ask(&context, self.trial, self.turns)
             .await
             .map_err(|error| Failure::new(FailureKind::HookFailed, format!("hook {name:?} failed to {error}")))?;
-        let verb = if answer.stop { "ends it" } else { "goes on" };
+        let verb = if answer.stop { "ends it" } else { "continues" };
         let why = match answer.reason {
             Some(reason) => format!("hook {name:?} {verb}: {reason}"),
             None => format!("hook {name:?} {verb}"),
@@ -173,7 +178,7 @@ impl Evidence<'_> {
     }
 }
 
-/// What the simulated user said to a reply of the agent; `None` for a line that the scenario wrote before there was one.
+/// The simulated user's answer to a reply of the agent; `None` for a scripted line before the first reply.
 fn answer_of_the_user(turn: &Turn) -> Option<&str> {
     (turn.speaker == Origin::Simulated).then_some(turn.user.as_str())
 }
@@ -184,7 +189,7 @@ fn words_of(turn: &Turn) -> String {
     format!("{}\n{agent}", answer_of_the_user(turn).unwrap_or_default())
 }
 
-/// `None`: keywords have no say.
+/// `None`: the condition ignores keywords.
 fn keywords_of(stop: &Stop) -> Option<keywords::List<'_>> {
     if stop.condition == Condition::GoalAchieved && stop.judge.is_some() {
         return None;
@@ -196,7 +201,7 @@ fn keywords_of(stop: &Stop) -> Option<keywords::List<'_>> {
     }
 }
 
-/// The share of words that two texts have in common, 0 to 1; texts without words have nothing in common.
+/// The share of words that two texts have in common, 0 to 1; 0 if both are empty.
 fn jaccard(one: &str, other: &str) -> f64 {
     let (one, other) = (one.to_lowercase(), other.to_lowercase());
     let one: BTreeSet<&str> = one.split_whitespace().collect();

@@ -1,8 +1,8 @@
-//! One trial, from its first word to its verdict.
+//! One trial, from its first message to its verdict.
 //!
 //! [`play`] goes down through [`steps`] to a [`conversation`] or a single message; [`say`] is one exchange with the agent,
 //! [`judge`] applies checks to it. All of them change one [`stage`]: the transcript, the line to the agent, the judgments.
-//! [`conclusion`] makes a record of it.
+//! [`conclusion`] turns it into a record.
 
 mod agent_calls;
 mod agent_line;
@@ -28,11 +28,12 @@ mod user_states;
 mod user_tools;
 mod workspace;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use record::{Failure, FailureKind, Verdict};
+use record::{Failure, FailureKind, Trial, Verdict};
 use scenario::{Action, Check, Rule, check};
 use telemetry::trace::Played;
+use tokio::time::Instant;
 
 use self::{conclusion::conclusion, database_state::Tables, stage::Stage};
 use crate::{
@@ -45,11 +46,12 @@ use crate::{
 
 pub(crate) use self::{
     agent_calls::{Broken, answered_calls},
-    ticket::Ticket,
+    ticket::{Ticket, Timing},
 };
 
 /// Plays a trial and gives its turns and its end to the outbox.
 pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outbox, admission: Admission) {
+    let start = ticket.start(Instant::now());
     let script = match ticket.scripts.of_case(ticket.trial.case) {
         Ok(script) => script,
         Err(failure) => {
@@ -62,6 +64,7 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
         return;
     }
     let mut stage = Stage::new(ticket, script, resources, outbox, admission);
+    stage.progress.late = start.map_or(Duration::ZERO, |start| Duration::from_micros(start.late_micros));
     let broken = match set_up(&mut stage).await {
         Ok(()) => steps::play(&mut stage).await.err(),
         Err(failure) => Some(failure),
@@ -69,12 +72,12 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
     stage.settle_trial();
     stage.transcript.emit();
     Box::pin(stage.environment.teardown()).await;
-    let trial = conclusion(&stage, broken);
+    let trial = Trial { start, ..conclusion(&stage, broken) };
     conclusion::trace(&stage, &trial);
     stage.transcript.end(trial);
 }
 
-/// Ends a trial that was not played, or of which nothing is left.
+/// Ends a trial that was not played, or whose state was lost.
 pub(crate) fn end_unplayed(
     ticket: &Ticket,
     verdict: Verdict,
@@ -118,7 +121,7 @@ fn refusal(script: &CompiledScenario, resources: &Resources) -> Option<(Verdict,
     Some((verdict, failure))
 }
 
-/// Why a check that asks something of the settings, and without which there is no verdict, cannot be applied here.
+/// Why a check that needs something from the settings, and without which there is no verdict, cannot be applied here.
 fn check_refusal(check: &Check, resources: &Resources) -> Option<(Verdict, Failure)> {
     let missing = |what: &str, name: &str| {
         let message = format!("this worker's settings have no {what} {name:?}");

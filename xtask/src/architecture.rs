@@ -14,11 +14,12 @@ mod tests {
         ("gabfest-scenario", &["gabfest-yaml"]),
         ("gabfest-formats", &["gabfest-yaml", "gabfest-scenario"]),
         ("gabfest-record", &["gabfest-scenario"]),
-        ("gabfest-statistics", &["gabfest-record"]),
+        ("gabfest-statistics", &["gabfest-scenario", "gabfest-record"]),
         ("gabfest-listen", &[]),
         ("gabfest-redact", &[]),
         ("gabfest-llm", &["gabfest-listen", "gabfest-redact"]),
         ("gabfest-store", &["gabfest-record", "gabfest-scenario"]),
+        ("gabfest-history", &["gabfest-statistics"]),
         (
             "gabfest-telemetry",
             &["gabfest-record", "gabfest-statistics", "gabfest-scenario", "gabfest-listen", "gabfest-redact"],
@@ -76,20 +77,20 @@ mod tests {
 
     /// External libraries, and the only crates that may use them.
     const DOORS: &[(&str, &[&str])] = &[
-        ("tonic", &["gabfest-proto", "gabfest-coordinator", "gabfest-worker", "gabfest"]),
+        ("tonic", &["gabfest-proto", "gabfest-coordinator", "gabfest-worker", "gabfest", "gabfest-bench"]),
         ("prost", &["gabfest-proto", "gabfest-coordinator", "xtask"]),
         ("opentelemetry", &["gabfest-telemetry"]),
         ("tracing-subscriber", &["gabfest-telemetry"]),
         ("opentelemetry_sdk", &["gabfest-telemetry"]),
         ("opentelemetry-otlp", &["gabfest-telemetry"]),
         ("reqwest", &["gabfest-embed", "gabfest-telemetry", "gabfest-worker", "gabfest-bench"]),
-        ("hyper", &["gabfest-llm", "gabfest-listen"]),
+        ("hyper", &["gabfest-bench", "gabfest-llm", "gabfest-listen"]),
         ("hyper-rustls", &["gabfest-llm"]),
         ("governor", &["gabfest-telemetry"]),
-        ("hdrhistogram", &["gabfest-record", "gabfest-llm"]),
+        ("hdrhistogram", &["gabfest-llm"]),
         ("serde_yaml", &["gabfest-yaml"]),
         ("saphyr-parser", &["gabfest-yaml"]),
-        ("sqlx", &["gabfest-store", "gabfest-worker"]),
+        ("sqlx", &["gabfest-store", "gabfest-history", "gabfest-worker"]),
         ("rusqlite", &["gabfest-worker"]),
         ("clap", &["gabfest", "xtask"]),
         ("indicatif", &["gabfest"]),
@@ -101,6 +102,7 @@ mod tests {
         ("tokenizers", &["gabfest-embed"]),
         ("zip", &["gabfest-embed"]),
         ("rust_xlsxwriter", &["gabfest-report"]),
+        ("parquet", &["gabfest-formats"]),
         ("csv", &["gabfest-report", "gabfest-evaluate", "gabfest-formats"]),
     ];
 
@@ -108,7 +110,7 @@ mod tests {
     const PURE: &[&str] =
         &["gabfest-yaml", "gabfest-scenario", "gabfest-formats", "gabfest-record", "gabfest-statistics"];
 
-    /// Package -> what it names outside its tests.
+    /// Package -> the packages that it uses outside of its tests.
     fn arrows() -> BTreeMap<String, BTreeSet<String>> {
         let output = Command::new(env!("CARGO"))
             .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])

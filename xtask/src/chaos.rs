@@ -68,7 +68,7 @@ fn play_all(chaos: &Chaos, faults: &[Fault], place: &Place, results: &mut Result
         if faults.contains(&Fault::FullDisk) {
             results.add(disk::full(place, &calm)?);
         }
-        // Their kills count, too.
+        // Their kills count too.
         if mixed {
             storm::rounds(chaos, faults, place, &calm, results)?;
         }

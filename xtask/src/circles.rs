@@ -13,16 +13,16 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 /// The place of a file among the modules of its crate; the crate's root is empty.
 type Module = Vec<String>;
 
-/// What the files of one crate name of each other, outside of their tests.
+/// The references between the files of one crate, outside of their tests.
 #[derive(Default)]
 struct Names {
     /// Which module names which paths.
     uses: BTreeMap<Module, Vec<Module>>,
-    /// What a module offers under a name of its own: `pub use`.
+    /// A module's re-exports: `pub use`.
     offers: BTreeMap<Module, BTreeMap<String, Module>>,
 }
 
-/// The circles of the crate whose sources lie in `src`: each a sorted list of modules, such as `html/table`.
+/// The circles of the crate with sources in `src`: each a sorted list of modules, such as `html/table`.
 pub(crate) fn circles(src: &Path) -> Result<Vec<Vec<String>>> {
     let mut names = Names::default();
     read(src, &mut Vec::new(), &mut names)?;
@@ -60,7 +60,7 @@ fn read(folder: &Path, place: &mut Module, names: &mut Names) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))? {
         let path = entry?.path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        // Tests and what only tests use may name what they like.
+        // Tests and test helpers may use anything.
         if ["tests", "test", "fakes", "bin"].contains(&name.as_str()) {
             continue;
         }
@@ -134,7 +134,7 @@ impl Names {
         self.uses.iter().map(named).collect()
     }
 
-    /// The module in which what `path` names stands, if it is one of this crate.
+    /// The module that defines the item at `path`, if it is in this crate.
     fn target(&self, module: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),
@@ -183,7 +183,7 @@ fn after_item(tokens: &[TokenTree], at: usize) -> usize {
     (at..tokens.len()).find(|place| ends(&tokens[*place])).map_or(tokens.len(), |place| place + 1)
 }
 
-/// Whether what stands before a `use` makes it an offer: `pub`, `pub(crate)`.
+/// Whether the tokens before a `use` make it a re-export: `pub`, `pub(crate)`.
 fn is_visibility(before: &[TokenTree]) -> bool {
     let word = match before {
         [.., word, TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis => word,
@@ -232,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    /// A circle of two is a pair, such as a type and what is made of it. A larger one has no file to begin with.
+    /// Two files may refer to each other, such as a type and its parts. A larger circle has no file to read first.
     const LARGEST: usize = 2;
 
     #[test]

@@ -1,4 +1,4 @@
-//! The pages point to what exists: links, their anchors, and the paths of files that they name.
+//! Checks that the pages refer to existing things: links, their anchors, and paths of files.
 
 #[cfg(test)]
 mod tests {
@@ -11,7 +11,7 @@ mod tests {
     const FOLDERS: &[&str] =
         &["bench/", "coordinator/", "crates/", "deploy/", "docs/", "fuzz/", "grafana/", "proto/", "worker/", "xtask/"];
 
-    /// They stand for the name of a file.
+    /// Placeholders for the name of a file.
     const PLACEHOLDERS: &[&str] = &["NAME", "KIND"];
 
     #[test]
@@ -52,7 +52,7 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
     }
 
-    /// Those that people read first, and all of docs/.
+    /// The pages that people read first, and all of docs/.
     fn pages() -> Vec<PathBuf> {
         let mut pages = Vec::new();
         for folder in ["", "docs", "docs/design"] {

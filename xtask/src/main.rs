@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod architecture;
+mod calibrate;
 mod chaos;
 #[cfg(test)]
 mod circles;
@@ -27,6 +28,8 @@ enum Task {
     Proto,
     /// Play the scheduler against seeded scripts of faults.
     Simulate(simulate::Seeds),
+    /// Play made-up experiments through every procedure that gives a verdict, and count how often it is wrong.
+    Calibrate(calibrate::Calibrate),
     /// Build the release program without symbols, and the file that backtraces need beside it.
     Dist(dist::Dist),
     /// Play runs on a fleet of processes while faults strike.
@@ -37,6 +40,7 @@ fn main() -> anyhow::Result<()> {
     match Args::parse().task {
         Task::Proto => proto::generate(&proto::checked_in()),
         Task::Simulate(seeds) => simulate::run(seeds),
+        Task::Calibrate(calibrate) => calibrate::run(&calibrate),
         Task::Dist(dist) => dist::run(&dist),
         Task::Chaos(chaos) => chaos::run(&chaos),
     }

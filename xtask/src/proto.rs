@@ -31,7 +31,7 @@ fn root() -> PathBuf {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn checked_in_code_is_what_the_proto_file_gives() {
+    fn checked_in_code_matches_the_proto_file() {
         let fresh = tempfile::tempdir().expect("a temporary folder");
         super::generate(fresh.path()).expect("the .proto file compiles");
         for name in ["gabfest.v1.rs", "gabfest.v1.bin"] {

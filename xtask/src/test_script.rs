@@ -1,4 +1,5 @@
-//! `test.sh`: what it installs or asks for, and which tests its quick lane picks. Other programs are stubs that keep a log.
+//! Tests of `test.sh`: what it installs or asks for, and which tests its quick mode selects. Other programs are stubs
+//! with a log.
 
 use std::{
     os::unix::fs::PermissionsExt as _,
@@ -10,11 +11,11 @@ use std::{
 const REAL: [&str; 14] =
     ["bash", "cat", "cut", "dirname", "env", "git", "head", "mkdir", "mktemp", "printf", "rm", "sed", "sort", "true"];
 
-/// A repository with two packages and a copy of the script, on a machine that has almost nothing.
+/// A repository with two packages and a copy of the script, on a machine with almost nothing installed.
 struct Place(tempfile::TempDir);
 
 impl Place {
-    /// `user` is what `id -u` answers.
+    /// `user` is the output of `id -u`.
     fn new(user: u32) -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../test.sh");
@@ -96,13 +97,13 @@ impl Place {
 }
 
 #[test]
-fn what_cannot_be_installed_is_named_at_once() {
+fn uninstallable_tools_are_named_at_once() {
     let place = Place::new(1000);
     place.stub("python3", "");
     let output = place.run(&[]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    let all = "bubblewrap chromium prometheus npm systemd openssl";
+    let all = "bubblewrap chromium prometheus npm systemd openssl postgresql";
     assert!(stderr.contains(&format!("install these Debian packages, then run this again: {all}\n")), "{stderr}");
     assert!(!place.log().contains("clippy --workspace"), "nothing is begun: {}", place.log());
     std::fs::remove_file(place.path("bin/cargo")).unwrap();
@@ -111,20 +112,21 @@ fn what_cannot_be_installed_is_named_at_once() {
 }
 
 #[test]
-fn root_installs_what_is_missing_and_goes_on() {
+fn root_installs_missing_tools_and_continues() {
     let place = Place::new(0);
     place.stub("apt-get", "");
     place.run(&[]);
     let log = place.log();
     let installed = log.lines().find(|line| line.starts_with("apt-get install")).unwrap_or_default();
-    for package in ["python3", "python3-venv", "bubblewrap", "chromium", "prometheus", "npm", "systemd", "openssl"] {
+    let all = "python3 python3-venv bubblewrap chromium prometheus npm systemd openssl postgresql";
+    for package in all.split(' ') {
         assert!(installed.split(' ').any(|word| word == package), "{package}: {log}");
     }
     assert!(log.find("apt-get install") < log.find("cargo fmt --all --check"), "{log}");
 }
 
 #[test]
-fn the_quick_lane_tests_what_differs_from_main() {
+fn quick_tests_what_differs_from_main() {
     let place = Place::new(1000);
     place.stub("python3", "");
     assert_eq!(place.quick(), None, "nothing differs");
@@ -135,7 +137,7 @@ fn the_quick_lane_tests_what_differs_from_main() {
     let call = place.quick().unwrap();
     assert!(call.contains("--package=gabfest-scenario") && !call.contains("--package=gabfest "), "{call}");
 
-    // What is not committed counts too; of whole processes, only those of files that differ.
+    // Uncommitted changes count too; of whole-process tests, only changed files run.
     place.write("crates/cli/tests/it/fleet/many.rs", "");
     let call = place.quick().unwrap();
     assert!(call.contains("--package=gabfest ") && call.contains("test(/^fleet::/)"), "{call}");

@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use record::{
     breakdown::{Breakdown, Part, Parts, Sums},
-    summary::{AgentSummary, AxisSummary, CheckSummary, FailureCount, MetricSummary, PartSummary, TagSummary},
+    summary::{
+        AgentSummary, AxisSummary, CheckSummary, FailureCount, MetricSummary, OtherParts, PartSummary, PersonaSummary,
+        ScenarioSummary, TagSummary,
+    },
+    turn_times::TurnTimes,
 };
 use scenario::{
     Case, Plan,
@@ -13,14 +17,20 @@ use scenario::{
     rows::text_of,
 };
 use serde_json::Value;
-use statistics::success::success_rate;
+use statistics::{goodput, success::success_rate};
 
-/// The most values of a column that has figures of its own.
+/// The most scenarios that get their own figures. A plan may have as many scenarios as cases, and a summary has a line for
+/// each case already.
+const MOST_SCENARIOS: usize = 1_000;
+
+/// The most values of a column that get their own figures.
 const MOST_VALUES: usize = 20;
 
-/// Which agents, tags and values of axes each case belongs to.
+/// Which agents, scenarios, personas, tags and values of axes each case belongs to.
 pub(super) fn parts(plan: &Plan) -> Parts {
     let mut parts = Parts::default();
+    parts.set_goodput(plan.goodput);
+    let titles = plan.titles();
     let columns: Vec<Columns> = plan.groups.iter().map(Columns::of_group).collect();
     for case in plan.cases() {
         let group = plan.groups.get(case.group);
@@ -32,8 +42,12 @@ pub(super) fn parts(plan: &Plan) -> Parts {
         let values = values.chain(columns);
         let values = values.map(|(parameter, value)| Part::Value { parameter, value: value.to_string() });
         let tags = group.map_or(&[][..], |group| group.tags.as_slice()).iter().cloned().map(Part::Tag);
-        let repeats = group.map_or(0, |group| u64::from(group.repeats));
-        parts.add_case(std::iter::once(Part::Agent(case.agent.clone())).chain(tags).chain(values), repeats);
+        let plays_all = plan.load.is_none() && plan.decide.is_none();
+        let repeats = group.filter(|_| plays_all).map_or(0, |group| u64::from(group.repeats));
+        let scenario = titles.get(case.group).filter(|_| case.group < MOST_SCENARIOS).cloned().map(Part::Scenario);
+        let persona = case.persona.clone().map(Part::Persona);
+        let own = [Some(Part::Agent(case.agent.clone())), scenario, persona];
+        parts.add_case(own.into_iter().flatten().chain(tags).chain(values), repeats);
     }
     parts
 }
@@ -74,19 +88,26 @@ impl Columns {
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub(super) agents: Vec<AgentSummary>,
+    pub(super) scenarios: Vec<ScenarioSummary>,
+    pub(super) personas: Vec<PersonaSummary>,
     pub(super) tags: Vec<TagSummary>,
     pub(super) axes: Vec<AxisSummary>,
     pub(super) checks: Vec<CheckSummary>,
     pub(super) metrics: Vec<MetricSummary>,
+    pub(super) others: Vec<OtherParts>,
 }
 
 impl Tables {
     pub(super) fn of(breakdown: &Breakdown) -> Self {
         let mut tables = Self::default();
         for (part, planned, sums) in breakdown.parts() {
-            let figures = figures(planned, &sums.cloned().unwrap_or_default());
+            let figures = figures(planned, &sums.cloned().unwrap_or_default(), breakdown.goodput().is_some());
             match part {
                 Part::Agent(agent) => tables.agents.push(AgentSummary { agent: agent.clone(), figures }),
+                Part::Scenario(scenario) => {
+                    tables.scenarios.push(ScenarioSummary { scenario: scenario.clone(), figures });
+                }
+                Part::Persona(persona) => tables.personas.push(PersonaSummary { persona: persona.clone(), figures }),
                 Part::Tag(tag) => tables.tags.push(TagSummary { tag: tag.clone(), figures }),
                 Part::Value { parameter, value } => tables.axes.push(AxisSummary {
                     parameter: parameter.clone(),
@@ -128,14 +149,21 @@ impl Tables {
                 scores: metric.scores,
             })
             .collect();
+        let others = breakdown.others().map(|(kind, parts, times)| OtherParts {
+            kind,
+            parts: parts as u64,
+            latency: times.map(TurnTimes::figures).unwrap_or_default(),
+        });
+        tables.others = others.collect();
         tables
     }
 }
 
-fn figures(planned: u64, sums: &Sums) -> PartSummary {
+fn figures(planned: u64, sums: &Sums, has_goodput: bool) -> PartSummary {
     let counts = &sums.counts;
     PartSummary {
-        trials: planned,
+        // Of a load the trials that ended: its pace draws the cases. So too if a decision ends the run.
+        trials: planned.max(counts.ended()),
         pass: counts.pass,
         fail: counts.fail,
         agent_errors: counts.agent_errors,
@@ -146,8 +174,9 @@ fn figures(planned: u64, sums: &Sums) -> PartSummary {
         skipped: counts.skipped,
         cancelled: counts.cancelled,
         success_rate: success_rate(counts),
-        latency: sums.latency.as_ref().map(record::latency::Latency::quantiles),
+        latency: sums.times.as_ref().map(TurnTimes::figures),
         unanswered_turns: sums.unanswered,
+        goodput: has_goodput.then(|| goodput::figures(&sums.goodput)),
         cost_usd: sums.cost.dollars(),
         unpriced_calls: sums.unpriced_calls,
         estimated_calls: sums.estimated_calls,
@@ -224,6 +253,11 @@ mod tests {
             replays: 2,
             pass_k: None,
             endpoints: std::collections::BTreeMap::new(),
+            transcripts: scenario::plan::Transcripts::All,
+            think_time: false,
+            load: None,
+            decide: None,
+            goodput: None,
         };
         let tables = Tables::of(&Breakdown::of(std::sync::Arc::new(parts(&plan))));
         let agents: Vec<_> = tables.agents.iter().map(|row| (row.agent.as_str(), row.figures.trials)).collect();
@@ -232,9 +266,11 @@ mod tests {
         assert_eq!(tags, [("slow", 136), ("money", 136)]);
         let axes: Vec<_> =
             tables.axes.iter().map(|row| (row.parameter.as_str(), row.value.clone(), row.figures.trials)).collect();
-        // A row with an id or a name of its own has no figures besides those of its case.
+        // A row with its own id or name has only the figures of its case.
         assert_eq!(axes[..2], [("plan", json!("pro"), 40), ("plan", json!("free"), 80)]);
         assert_eq!(axes[2..], [("tone", json!("rude"), 4), ("tone", json!(7), 4), ("language", json!("de"), 8)]);
         assert_eq!(tables.agents[0].figures.success_rate.estimate, None);
+        let scenarios: Vec<_> = tables.scenarios.iter().map(|row| row.figures.trials).collect();
+        assert_eq!((scenarios.iter().sum::<u64>(), tables.personas.len(), tables.others.len()), (136, 0, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! What a person calls a case: its scenario, and the question of a knowledge base or the row of a data set.
+//! The name of a case for people: its scenario, and the question of a knowledge base or the row of a data set.
 
 use scenario::Case;
 

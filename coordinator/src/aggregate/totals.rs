@@ -11,9 +11,12 @@ use record::{
 use statistics::success;
 use store::{Recovered, RunRow};
 
-/// Without the figures that are made from cases: flaky cases, the weighted rate and k.
+/// Without the figures that are made from cases and scenarios: flaky cases, the weighted rate, the interval of the success rate
+/// and k.
 pub(super) fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Recovered) -> Totals {
-    let (planned, total) = (row.planned, tally.total);
+    let total = tally.total;
+    // Of a load the trials that count: not those that were dropped, of the warm-up, or not played.
+    let planned = if tally.load.is_some() { total.ended() } else { row.planned };
     let cancelled = cancelled_with(row.state, planned, &total);
     let trials = Trials {
         planned,
@@ -34,16 +37,13 @@ pub(super) fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Rec
         conversations: tally.conversations,
         turns: tally.turns,
         success_rate: success::success_rate(&total),
+        success_rate_scope: None,
         success_bounds: success::bounds(&total, planned),
         judged_pass_rate: success::judged_pass_rate(&total),
         weighted_success_rate: None,
         pass_k: 1,
         flaky_cases: 0,
-        latency: Latencies {
-            turn: tally.turn_latency.quantiles(),
-            ttft: tally.ttft.quantiles(),
-            unanswered_turns: tally.unanswered,
-        },
+        latency: Latencies { times: tally.times.figures(), unanswered_turns: tally.unanswered },
         tokens: by_role(|role| spend.of(role).tokens),
         cost: Cost {
             total_usd: spend.cost().dollars(),
@@ -72,7 +72,7 @@ pub(super) fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Rec
     }
 }
 
-/// How many trials a cancelled run never played: they count as cancelled, since the run does not go on.
+/// How many trials a cancelled run never played. They count as cancelled, because the run will not resume.
 pub(super) fn cancelled_with(state: RunState, planned: u64, counts: &Counts) -> u64 {
     if state == RunState::Cancelled { planned.saturating_sub(counts.ended()) } else { 0 }
 }
@@ -106,7 +106,7 @@ fn models(spend: &Spend, tally: &Tally) -> Vec<ModelSpend> {
         plain_priced_calls: line.plain_priced_calls,
         cut_calls: line.cut_calls,
         reported_usd: (line.reported_cost != Usd(0)).then(|| line.reported_cost.dollars()),
-        throttling: tally.paces.summary(*role, model, line),
+        throttling: tally.call_times.summary(*role, model, line),
     };
     spend.lines.iter().map(line).collect()
 }

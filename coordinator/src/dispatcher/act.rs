@@ -2,13 +2,19 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use record::{Failure, FailureKind, Trial, Verdict, call::Spend, summary::RunState};
+use record::{Failure, FailureKind, Trial, Verdict, call::Spend, decision::Decided, summary::RunState};
 use scenario::{Digest, RunId};
-use store::{Commit, EndedTrial, Lease, SegmentRow, Store};
+use store::{Commit, EndedTrial, Lease, Moved, SegmentRow, Store};
 use telemetry::trace::Played;
 use tokio::time::Instant;
 
-use super::{Dispatcher, active::Fleet, command::Order, roster::Roster, shares::Shares};
+use super::{
+    Dispatcher,
+    active::{Active, Fleet},
+    command::{Granted, Order},
+    roster::Roster,
+    shares::Shares,
+};
 use crate::{
     aggregate::{self, Which},
     scheduler::{Action, Event, Scheduler, lease_id},
@@ -30,7 +36,10 @@ impl<S: Store> Dispatcher<S> {
     pub(super) fn publish(&mut self, id: &RunId) {
         let workers = u32::try_from(self.scheduler.connected()).unwrap_or(u32::MAX);
         let waiting_for = self.scheduler.waiting_for(id);
-        let fleet = Fleet { workers, running: self.scheduler.leased(id), waiting_for };
+        let paused = self.runs.get(id).is_some_and(|run| run.is_running() && run.paused_at().is_some());
+        let pause = paused.then(|| format!("the run is paused, and `gabfest resume {id}` lets it continue"));
+        let (running, load_elapsed) = (self.scheduler.leased(id), self.scheduler.load_elapsed(id));
+        let fleet = Fleet { workers, running, waiting_for: pause.or(waiting_for), paused, load_elapsed };
         if let Some(run) = self.runs.get_mut(id) {
             run.lost_attempts = run.lost_attempts.max(self.scheduler.lost_attempts(id));
             run.publish(fleet, self.clock.now());
@@ -58,12 +67,14 @@ impl<S: Store> Dispatcher<S> {
         for id in running {
             let at = self.clock.now();
             // If even this cannot be written, the run stays `running` in the store and is resumed as such.
+            let _ =
+                self.decide(&id, Decided::Stopped { reason: trouble.clone(), objective: None }, Moved::default()).await;
             let _ = self.store.set_state(&id, RunState::Interrupted, Some(at)).await;
             self.end(&id, RunState::Interrupted, at, Some(trouble.clone()));
         }
     }
 
-    fn now(&self) -> Duration {
+    pub(super) fn now(&self) -> Duration {
         Instant::now().duration_since(self.began)
     }
 
@@ -71,6 +82,13 @@ impl<S: Store> Dispatcher<S> {
     async fn act(&mut self, action: Action) -> Result<Option<Event>, store::Error> {
         let at = self.clock.now();
         match action {
+            Action::BeginLoad { run, after } => {
+                let began_at = at.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX));
+                self.store.set_load_began(&run, began_at).await?;
+                if let Some(run) = self.runs.get_mut(&run) {
+                    run.load_began(began_at);
+                }
+            }
             Action::Grant { session, claim, leases, new } => {
                 if new && !leases.is_empty() {
                     self.store.grant(&leases, at).await?;
@@ -100,14 +118,19 @@ impl<S: Store> Dispatcher<S> {
             }
             Action::Poison { run, trial, epoch } => return self.poison(run, trial, epoch, at).await,
             Action::Finish { run, state, lost_attempts } => {
-                self.store.set_state(&run, state, Some(at)).await?;
                 let (mut tally, mut trouble) = (None, None);
-                if let Some(active) = self.runs.get(&run).filter(|_| state != RunState::Finished) {
-                    // Trials that were to be played again count as they have ended.
-                    let nothing = aggregate::nothing(&active.plan);
+                let is_open = |active: &&Active| state != RunState::Finished || active.deciding.is_some();
+                if let Some(active) = self.runs.get(&run).filter(is_open) {
+                    // Trials that wait for a retry count as they have ended.
+                    let nothing = aggregate::nothing(&active.row, &active.plan, &active.decisions);
                     let all = aggregate::tally(&*self.store, &run, Which::Ended, nothing).await;
                     tally = Some(all.map_err(failed)?);
                 }
+                let mut at = at;
+                if let Some(tally) = tally.as_ref().filter(|_| state == RunState::Finished) {
+                    at = self.conclude(&run, tally.total.ended()).await?.unwrap_or(at);
+                }
+                self.store.set_state(&run, state, Some(at)).await?;
                 if let Some(run) = self.runs.get_mut(&run) {
                     run.lost_attempts = lost_attempts;
                     trouble = run.hopeless.clone().filter(|_| state == RunState::Interrupted);
@@ -119,7 +142,8 @@ impl<S: Store> Dispatcher<S> {
             }
             Action::Fence { session, trials } => self.links.send(session, Order::Fenced { trials }),
             Action::Renew { session } => {
-                self.links.send(session, Order::Renewed { ttl: self.config.timing.session_ttl });
+                let (ttl, heard) = (self.config.timing.session_ttl, self.heard);
+                self.links.send(session, Order::Renewed { ttl, heard });
             }
             Action::Stop { session, run, drain } => self.links.send(session, Order::Stop { run, drain }),
         }
@@ -127,15 +151,17 @@ impl<S: Store> Dispatcher<S> {
     }
 
     fn send_grant(&mut self, session: u64, claim: u64, leases: Vec<Lease>) {
-        let with_plan = leases
-            .into_iter()
-            .filter_map(|lease| {
-                let digest = self.runs.get(&lease.run)?.row.plan_digest.clone();
-                Some((lease, digest))
-            })
-            .collect();
-        let retry = self.config.timing.claim_retry;
-        self.links.send(session, Order::Grant { claim, leases: with_plan, retry });
+        let granted = |lease: Lease| {
+            let run = self.runs.get(&lease.run)?;
+            let (plan, rates) = (run.row.plan_digest.clone(), run.rates_of(lease.trials.start));
+            let began = self.scheduler.load_began(&lease.run);
+            Some(Granted { lease, plan, began, rates })
+        };
+        let leases = leases.into_iter().filter_map(granted).collect();
+        let timing = self.config.timing;
+        let full = self.scheduler.waits_for_slots(session);
+        let (retry, heard) = (if full { timing.slot_retry } else { timing.claim_retry }, self.heard);
+        self.links.send(session, Order::Grant { claim, leases, retry, heard });
     }
 
     /// Ends a poisoned trial as a worker would: in a session, with a lease.
@@ -156,7 +182,7 @@ impl<S: Store> Dispatcher<S> {
         let failure = Failure::new(FailureKind::Poisoned, message);
         let trial = Trial::unplayed(&planned, epoch, Verdict::Error, failure);
         let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
-        let ended = vec![EndedTrial { trial, pieces: Vec::new() }];
+        let ended = vec![EndedTrial { trial, pieces: Vec::new(), kept: true }];
         let commit = Commit { session, sequence, run: run.clone(), segment, ended, replays: 0, begun: Vec::new() };
         let asked = Instant::now();
         let committed = self.store.commit(&commit, at).await?;
@@ -188,7 +214,7 @@ fn failed(error: aggregate::Error) -> store::Error {
     }
 }
 
-/// Those that had begun.
+/// How many of the trials had begun.
 pub(super) fn begun_of(leases: &[Lease]) -> u64 {
     leases.iter().map(Lease::begun_trials).sum()
 }

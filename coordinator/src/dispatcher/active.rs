@@ -1,19 +1,42 @@
-//! A run in memory: its plan, its numbers so far, and who watches it.
+//! A run in memory: its plan, its numbers so far, and its observers.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use record::{Tally, Tokens, Trial, call::Spend, summary::RunState, trial::Past};
-use scenario::Plan;
-use store::RunRow;
-use tokio::sync::watch;
+use record::{
+    Tally, Tokens, Trial,
+    call::Spend,
+    decision::{self, Decision},
+    runner::{Runner, Sample},
+    summary::RunState,
+    tally::LoadTally,
+    trial::Past,
+};
+use scenario::{
+    Plan,
+    load::{RateChange, Schedule, lane_and_local},
+};
+use statistics::objective;
+use store::{Recovered, RunRow};
+use tokio::{sync::watch, time::Instant};
 
-use super::early_stop::EarlyStop;
-use crate::{Observers, Progress};
+use super::{deciding::Deciding, early_stop::EarlyStop, load_progress};
+use crate::{Observers, Progress, scheduler::Work};
+
+/// Each time costs a disk write, and many workers send a heartbeat every 2 s.
+const RUNNER_STORED_MS: i64 = 1_500;
 
 #[derive(Debug)]
 pub(super) struct Active {
     pub(super) row: RunRow,
     pub(super) plan: Arc<Plan>,
+    /// Of a plan with a load.
+    schedule: Option<Arc<Schedule>>,
+    /// When its load began, in unix milliseconds.
+    load_began_at: Option<i64>,
+    /// How loaded the machines of workers were, if it is a load.
+    runner: Runner,
+    /// When `runner` was stored last, in unix milliseconds.
+    runner_stored_at: i64,
     cases: u64,
     pub(super) tally: Tally,
     /// Of all attempts.
@@ -21,23 +44,91 @@ pub(super) struct Active {
     pub(super) lost_attempts: u64,
     trouble: Option<String>,
     early_stop: EarlyStop,
-    /// Why the run takes no more trials, though it was not stopped.
+    /// Why the run takes no more trials, although nobody stopped it.
     pub(super) hopeless: Option<String>,
+    /// What was decided while it played, in order.
+    pub(super) decisions: Vec<Decision>,
+    /// When its objectives were judged last.
+    pub(super) objectives_judged: Option<Instant>,
+    /// Of a run that stops when it is decided.
+    pub(super) deciding: Option<Deciding>,
     progress: watch::Sender<Progress>,
 }
 
 impl Active {
-    pub(super) fn new(row: RunRow, plan: Arc<Plan>, tally: Tally, spend: Spend, lost_attempts: u64, now: i64) -> Self {
+    pub(super) fn new(
+        row: RunRow,
+        plan: Arc<Plan>,
+        (tally, deciding): (Tally, Option<Deciding>),
+        spend: Spend,
+        recovered: &Recovered,
+        now: i64,
+    ) -> Self {
+        let (lost_attempts, load_began_at) = (recovered.lost_attempts, recovered.load_began_at);
+        let mut runner = recovered.runner.clone();
+        runner.memory.coordinator_restarted();
         let cases = plan.case_count();
         let trouble = None;
         let progress = progress(&row, &tally, &spend, lost_attempts, None, Fleet::default(), now);
         let progress = watch::Sender::new(progress);
-        let (early_stop, hopeless) = (EarlyStop::default(), None);
-        Self { row, plan, cases, tally, spend, lost_attempts, trouble, early_stop, hopeless, progress }
+        let early_stop = EarlyStop::default();
+        let decisions = recovered.decisions.clone();
+        let hopeless = decision::stopped(&decisions).map(str::to_owned);
+        let schedule = decision::schedule(&plan, &decisions).map(Arc::new);
+        Self {
+            row,
+            plan,
+            schedule,
+            load_began_at,
+            runner,
+            runner_stored_at: 0,
+            cases,
+            tally,
+            spend,
+            lost_attempts,
+            trouble,
+            early_stop,
+            hopeless,
+            decisions,
+            objectives_judged: None,
+            deciding,
+            progress,
+        }
     }
 
     pub(super) fn is_running(&self) -> bool {
         self.row.state == RunState::Running
+    }
+
+    /// Since when it is paused, in unix milliseconds.
+    pub(super) fn paused_at(&self) -> Option<i64> {
+        decision::paused_at(&self.decisions)
+    }
+
+    /// The first objective that is broken and stops the run, and why.
+    pub(super) fn broken_objective(&self, now: i64) -> Option<(String, String)> {
+        let elapsed = u64::try_from(millis_between(self.row.started_at, now).as_micros()).unwrap_or(u64::MAX);
+        let stopped = decision::stopping_objectives(&self.decisions).into_iter().map(|(name, _)| name).collect();
+        objective::breaks(&self.tally.objectives, &self.spend, elapsed, &stopped)
+    }
+
+    /// The schedule of its load, with what was decided about it.
+    pub(super) fn schedule(&self) -> Option<&Schedule> {
+        self.schedule.as_deref()
+    }
+
+    /// Somebody changed a rate or slots of its load.
+    pub(super) fn rescheduled(&mut self, schedule: &Arc<Schedule>, planned: u64) {
+        if let Some(load) = &mut self.tally.load {
+            load.reschedule(Arc::clone(schedule));
+        }
+        (self.schedule, self.row.planned) = (Some(Arc::clone(schedule)), planned);
+    }
+
+    /// How the rate of a trial's lane was changed.
+    pub(super) fn rates_of(&self, trial: u64) -> Vec<RateChange> {
+        let lane = self.schedule.as_ref().and_then(|schedule| schedule.lanes().get(lane_and_local(trial).0));
+        lane.map(|lane| lane.rates().to_vec()).unwrap_or_default()
     }
 
     /// The agents that a worker must know to play the run.
@@ -45,10 +136,52 @@ impl Active {
         self.plan.agents.iter().cloned().collect()
     }
 
-    /// Why the plan has no such trial, if it has none.
+    /// What there is to play. `load_began_at`: in unix milliseconds.
+    pub(super) fn work(&self, load_began_at: Option<i64>, now: i64) -> Work {
+        let Some(schedule) = &self.schedule else {
+            let trials = self.numbers();
+            return if self.deciding.is_some() { Work::Rounds(trials) } else { Work::Trials(trials) };
+        };
+        let elapsed = load_began_at.map(|began| millis_between(began, now));
+        Work::Load { schedule: Arc::clone(schedule), elapsed }
+    }
+
+    pub(super) fn load_has_begun(&self) -> bool {
+        self.load_began_at.is_some()
+    }
+
+    pub(super) fn load_began(&mut self, at: i64) {
+        self.load_began_at = Some(at);
+    }
+
+    /// A worker measured its machine. Returns what is to be stored of that: nothing without a load, or if something was
+    /// stored recently.
+    pub(super) fn measured(&mut self, sample: Sample, coordinator_bytes: u64, now: i64) -> Option<&Runner> {
+        self.schedule.as_ref().filter(|_| self.row.state == RunState::Running)?;
+        let after = millis_between(self.load_began_at?, self.paused_at().map_or(now, |paused| paused.min(now)));
+        self.runner.add(sample, u64::try_from(after.as_millis()).unwrap_or(u64::MAX), coordinator_bytes);
+        if now.saturating_sub(self.runner_stored_at) < RUNNER_STORED_MS {
+            return None;
+        }
+        self.runner_stored_at = now;
+        Some(&self.runner)
+    }
+
+    /// How many trials the plan has without a load. Of a run that was decided, fewer are planned.
+    fn numbers(&self) -> u64 {
+        if self.deciding.is_some() { self.plan.planned().unwrap_or(0) } else { self.row.planned }
+    }
+
+    fn has_trial(&self, number: u64) -> bool {
+        let Some(schedule) = &self.schedule else { return number < self.numbers() };
+        let (lane, local) = lane_and_local(number);
+        schedule.lanes().get(lane).is_some_and(|lane| lane.count().is_none_or(|count| local < count))
+    }
+
+    /// Why the trial does not belong to the plan; `None` if it does.
     pub(super) fn refuses(&self, trial: &Trial) -> Option<String> {
         let (run, number) = (&self.row.id, trial.number);
-        let planned = Some(number).filter(|number| *number < self.row.planned && trial.case < self.cases);
+        let planned = Some(number).filter(|number| self.has_trial(*number) && trial.case < self.cases);
         let Some(planned) = planned.and_then(|number| self.plan.trial(number)) else {
             return Some(format!("run {run} has no trial {number}"));
         };
@@ -57,12 +190,13 @@ impl Active {
         (names != said).then(|| format!("trial {number} of run {run} has another id, case, repeat or seed"))
     }
 
-    /// The store has the trial, and knows its past.
+    /// Counts a trial that the store has committed.
     pub(super) fn count(&mut self, trial: &Trial, past: Past, observers: &Observers) {
-        if past == trial.past {
-            self.tally.add(trial);
-        } else {
-            self.tally.add(&Trial { past, ..trial.clone() });
+        let with_past = (past != trial.past).then(|| Trial { past, ..trial.clone() });
+        let counted = with_past.as_ref().unwrap_or(trial);
+        self.tally.add(counted);
+        if let Some(deciding) = &mut self.deciding {
+            deciding.add(counted);
         }
         if !self.plan.plays_on
             && self.hopeless.is_none()
@@ -104,12 +238,20 @@ impl Active {
     }
 }
 
-/// Who plays it.
+/// Zero if the clock was set back meanwhile.
+pub(super) fn millis_between(earlier: i64, later: i64) -> Duration {
+    Duration::from_millis(u64::try_from(later.saturating_sub(earlier)).unwrap_or(0))
+}
+
+/// The worker that plays a trial.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fleet {
     pub(crate) workers: u32,
     pub(crate) running: u64,
     pub(crate) waiting_for: Option<String>,
+    pub(crate) paused: bool,
+    /// How old its load is.
+    pub(crate) load_elapsed: Duration,
 }
 
 pub(crate) fn progress(
@@ -123,12 +265,20 @@ pub(crate) fn progress(
 ) -> Progress {
     let mut tokens = Tokens::default();
     spend.lines.values().for_each(|line| tokens.add(line.tokens));
+    let mut counts = tally.total;
+    // What a load leaves out of all other figures has ended too.
+    counts.skipped += tally.load.as_ref().map_or(0, LoadTally::apart);
     let elapsed = row.ended_at.unwrap_or(now) - row.started_at;
+    // A finished load has offered everything.
+    let over = row.state == RunState::Finished;
+    let load_elapsed = if over { Duration::MAX } else { fleet.load_elapsed };
     Progress {
+        load: tally.load.as_ref().map(|load| load_progress::of(load, load_elapsed, fleet.running)),
         run: row.id.clone(),
         state: row.state,
-        planned: row.planned,
-        counts: tally.total,
+        // The trials of a load that ends by time are counted as they begin.
+        planned: if row.planned == 0 { counts.ended() + fleet.running } else { row.planned },
+        counts,
         turns: tally.turns,
         tokens,
         cost: spend.cost(),
@@ -140,5 +290,6 @@ pub(crate) fn progress(
         elapsed_millis: u64::try_from(elapsed).unwrap_or(0),
         trouble,
         waiting_for: fleet.waiting_for,
+        paused: fleet.paused,
     }
 }

@@ -3,10 +3,14 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use record::{Tally, Usd, summary::RunState};
-use scenario::{Digest, Plan, RunId};
+use record::{Tally, Usd, runner::Sample, summary::RunState};
+use scenario::{Digest, Plan, RunId, load::RateChange};
+use statistics::sequential::suite::Suite;
 use store::{Commit, Lease, RunRow};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+use tokio::{
+    sync::{OwnedSemaphorePermit, mpsc, oneshot, watch},
+    time::Instant,
+};
 use tokio_util::sync::DropGuard;
 
 use super::{error::Error, shares::Share};
@@ -34,6 +38,8 @@ pub(crate) enum Command {
         session: u64,
         stream: u64,
         message: Message,
+        /// When it was read.
+        heard: Instant,
     },
     Close {
         session: u64,
@@ -56,6 +62,26 @@ pub(crate) enum Command {
         drain: bool,
         reply: Reply<RunState>,
     },
+    Pause {
+        run: RunId,
+        reply: Reply<()>,
+    },
+    SetSlots {
+        run: RunId,
+        /// Of the load; `None`: all with slots.
+        group: Option<String>,
+        slots: u32,
+        reply: Reply<()>,
+    },
+    SetRate {
+        run: RunId,
+        /// Of the load; `None`: all with a rate.
+        group: Option<String>,
+        /// Starts a second.
+        rate: f64,
+        /// In how long it holds.
+        reply: Reply<Duration>,
+    },
     /// `None` if the run is not in memory.
     Watch {
         run: RunId,
@@ -76,7 +102,7 @@ pub(crate) enum Command {
 pub(crate) struct Capacity {
     /// The agents in its settings.
     pub(crate) agents: BTreeSet<String>,
-    /// Trials at the same time; 0 from workers that do not tell.
+    /// Trials at the same time; 0 if the worker does not report it.
     pub(crate) slots: u32,
     /// For people.
     pub(crate) name: String,
@@ -90,11 +116,14 @@ pub(crate) enum Message {
         /// `None` in a brief heartbeat.
         held: Option<Vec<Held>>,
         unsettled: Usd,
+        /// How loaded the worker's machine is; `None` from older workers.
+        runner: Option<Sample>,
     },
     Claim {
         number: u64,
         want: u32,
         idle: u32,
+        ahead: u32,
     },
     Begun {
         trials: Vec<Held>,
@@ -124,7 +153,7 @@ pub(crate) enum Message {
     },
 }
 
-/// Why a batch is refused, and the trials at fault; none: any attempt of the batch may be.
+/// Why a batch is refused, and the trials at fault. Without any, each attempt of the batch may be at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) reason: String,
@@ -134,16 +163,53 @@ pub(crate) struct Refusal {
 /// A message to a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Order {
-    Welcome { acknowledged: u64 },
-    Grant { claim: u64, leases: Vec<(Lease, Digest)>, retry: Duration },
-    Acknowledged { sequence: u64 },
-    Refused { sequence: u64, refusal: Refusal },
-    Fenced { trials: Vec<Held> },
-    Renewed { ttl: Duration },
-    Received { bytes: u64 },
-    Stop { run: RunId, drain: bool },
+    /// `heard`: when the question was read, on the scheduler's clock.
+    Welcome {
+        acknowledged: u64,
+        heard: Duration,
+    },
+    Grant {
+        claim: u64,
+        leases: Vec<Granted>,
+        retry: Duration,
+        heard: Duration,
+    },
+    Acknowledged {
+        sequence: u64,
+    },
+    Refused {
+        sequence: u64,
+        refusal: Refusal,
+    },
+    Fenced {
+        trials: Vec<Held>,
+    },
+    Renewed {
+        ttl: Duration,
+        heard: Duration,
+    },
+    Received {
+        bytes: u64,
+    },
+    Stop {
+        run: RunId,
+        drain: bool,
+    },
     Share(Share),
-    Goodbye { reason: String },
+    Goodbye {
+        reason: String,
+    },
+}
+
+/// A lease as its worker gets it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Granted {
+    pub(crate) lease: Lease,
+    pub(crate) plan: Digest,
+    /// When the load of the run began, in microseconds on the scheduler's clock.
+    pub(crate) began: Option<i64>,
+    /// How the rate of its lane was changed.
+    pub(crate) rates: Vec<RateChange>,
 }
 
 /// A worker as people see it.
@@ -174,4 +240,6 @@ pub(crate) struct Snapshot {
     pub(crate) row: RunRow,
     pub(crate) plan: Arc<Plan>,
     pub(crate) tally: Tally,
+    /// Of a run that stops when it is decided.
+    pub(crate) suite: Option<Suite>,
 }

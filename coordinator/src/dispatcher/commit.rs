@@ -10,7 +10,10 @@ use super::{
     command::{Order, Refusal},
     links::Turn,
 };
-use crate::scheduler::{Event, Held};
+use crate::{
+    give_way,
+    scheduler::{Event, Held},
+};
 
 impl<S: Store> Dispatcher<S> {
     /// A batch that is due is stored, with what the session has begun since the last one.
@@ -23,12 +26,15 @@ impl<S: Store> Dispatcher<S> {
         if !self.is_due(session, stream, commit.sequence) {
             return Ok(());
         }
-        commit.replays = self.runs.get(&commit.run).map_or(0, |run| run.plan.replays);
+        if let Some(run) = self.runs.get(&commit.run) {
+            commit.replays = run.plan.replays;
+            commit.ended.iter_mut().for_each(|ended| ended.kept = ended.trial.is_kept(run.plan.transcripts));
+        }
         commit.begun = self.links.take_begun(session, stream);
         self.commit(session, stream, &commit).await
     }
 
-    /// Whether a batch is taken now, by its number. A batch that comes too early ends the session.
+    /// Whether the batch with this number is the next one. A batch that skips a number ends the session.
     pub(super) fn is_due(&mut self, session: u64, stream: u64, sequence: u64) -> bool {
         let turn = self.links.get(session, stream).map(|link| link.turn_of(sequence));
         if let Some(Turn::Early(due)) = turn {
@@ -70,7 +76,7 @@ impl<S: Store> Dispatcher<S> {
             link.acknowledged = link.acknowledged.max(commit.sequence);
             link.stored_at = Some(Instant::now());
         }
-        let Counted { exhausted, hopeless } = self.count(commit, &committed);
+        let Counted { exhausted, hopeless } = self.count(commit, &committed).await;
         self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
         self.fence_stale(session, commit, &committed);
         if !committed.counted.is_empty() {
@@ -79,28 +85,29 @@ impl<S: Store> Dispatcher<S> {
         if !committed.again.is_empty() {
             self.hear(Event::Again { session, run: commit.run.clone(), trials: committed.again }).await;
         }
+        self.stop_what_is_decided(&commit.run).await;
         if exhausted {
             tracing::warn!(run = %commit.run, "a provider's quota is used up; the run is drained");
             self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
         }
         if let Some(reason) = hopeless {
-            tracing::warn!(run = %commit.run, reason, "the run is drained");
-            self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
+            self.stop_by_itself(&commit.run, reason, None).await?;
         }
         self.publish(&commit.run);
         Ok(())
     }
 
     /// Adds what the store has counted to the numbers of the run in memory.
-    fn count(&mut self, commit: &Commit, committed: &Committed) -> Counted {
+    async fn count(&mut self, commit: &Commit, committed: &Committed) -> Counted {
         let mut of = Counted::default();
         if let Some(run) = self.runs.get_mut(&commit.run).filter(|_| !committed.duplicate) {
             run.spent(&commit.segment.spend);
             let was_hopeless = run.hopeless.is_some();
-            // The first of several that name one trial is the one that was counted.
+            // If several name one trial, the first one counted.
             let mut counted: BTreeSet<u64> = committed.counted.iter().copied().collect();
             let mut kept: BTreeSet<u64> = counted.iter().chain(&committed.again).copied().collect();
-            for EndedTrial { trial, .. } in &commit.ended {
+            for (done, EndedTrial { trial, .. }) in commit.ended.iter().enumerate() {
+                give_way::after(done).await;
                 if counted.remove(&trial.number) {
                     run.count(trial, committed.past(trial.number), &self.observers);
                 }
@@ -114,7 +121,7 @@ impl<S: Store> Dispatcher<S> {
         of
     }
 
-    /// Tells the worker which of its trials another worker has played.
+    /// Sends the worker the list of its trials that another worker has played.
     fn fence_stale(&mut self, session: u64, commit: &Commit, committed: &Committed) {
         let fenced: Vec<Held> = commit
             .ended

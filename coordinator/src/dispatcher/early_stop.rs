@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Blame, FailureKind, Trial, Verdict};
 
-/// How many trials of an agent, the first ones that end, must all fail alike.
+/// How many of an agent's first trials must all fail in the same way.
 const FIRST: u64 = 20;
 /// How many cases they must belong to, if the plan has as many: a broken scenario is no evidence about others.
 const CASES: usize = 2;
@@ -24,7 +24,7 @@ struct Alike {
 }
 
 impl EarlyStop {
-    /// Whether no agent can stop the run any more.
+    /// Whether no agent can stop the run any longer.
     pub(super) fn is_over(&self, agents: usize) -> bool {
         self.0.len() >= agents && self.0.values().all(Option::is_none)
     }
@@ -32,7 +32,7 @@ impl EarlyStop {
     /// Takes a trial that has ended. Returns why the run should stop, if it should. `cases`: how many the agent has.
     pub(super) fn add(&mut self, agent: &str, cases: u64, trial: &Trial) -> Option<String> {
         let failure = trial.failure.as_ref().filter(|failure| {
-            // Wrong settings stay wrong, whatever the agent answers.
+            // Wrong settings stay wrong, whatever the agent answers later.
             let hopeless = match failure.blame {
                 Blame::Agent => trial.latencies.is_empty(),
                 Blame::Config => failure.kind == FailureKind::Misconfigured,
@@ -61,12 +61,12 @@ impl EarlyStop {
             return None;
         }
         let reason = format!(
-            "the first {} trials of agent {agent:?} all failed alike ({}): {}",
+            "the first {} trials of agent {agent:?} all failed in the same way ({}): {}",
             found.trials,
             found.kind.name(),
             found.message
         );
-        // Returned once: running trials may still end alike.
+        // Returned once: running trials may still fail in the same way.
         *alike = None;
         Some(reason)
     }
@@ -102,7 +102,7 @@ mod tests {
 
     /// After how many trials the run stops, if it does.
     fn stops(plan: &Plan, of: impl Fn(u64) -> (Verdict, Failure)) -> Option<usize> {
-        stops_in(plan, 0..plan.planned(), of)
+        stops_in(plan, 0..plan.planned().expect("no load"), of)
     }
 
     /// The same for trials that end in this order.
@@ -120,11 +120,11 @@ mod tests {
     }
 
     fn unreachable(_: u64) -> (Verdict, Failure) {
-        (Verdict::Error, Failure::new(FailureKind::AgentUnreachable, "nobody listens"))
+        (Verdict::Error, Failure::new(FailureKind::AgentUnreachable, "nothing listens"))
     }
 
     #[test]
-    fn a_run_stops_only_where_nothing_but_one_failure_was_seen() {
+    fn a_run_stops_only_if_every_first_trial_failed_alike() {
         let one = plan(1, 100);
         assert_eq!(stops(&one, unreachable), Some(20));
         assert_eq!(stops(&plan(1, 19), unreachable), None, "it is over anyway");
@@ -156,7 +156,7 @@ mod tests {
         for number in 0..100 {
             let (verdict, failure) = unreachable(number);
             let mut trial = trial(&plan, number, verdict, failure);
-            trial.latencies = vec![record::trial::TurnLatency { total_micros: 1, ttft_micros: None }];
+            trial.latencies = vec![record::trial::TurnLatency { total_micros: 1, ..Default::default() }];
             assert_eq!(beginnings.add("shop", 1, &trial), None);
         }
     }

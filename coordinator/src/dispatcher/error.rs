@@ -1,4 +1,4 @@
-//! Why the coordinator did not do what it was asked for.
+//! Why the coordinator rejected a request.
 
 use record::summary::RunState;
 use scenario::RunId;
@@ -13,7 +13,7 @@ pub enum Error {
     NotYours(u64),
     #[error("the system gives no random bytes: {0}")]
     Random(#[from] getrandom::Error),
-    #[error("run {run} is {}, so it cannot be resumed", format!("{state:?}").to_lowercase())]
+    #[error("run {run} is {}", format!("{state:?}").to_lowercase())]
     NotResumable { run: RunId, state: RunState },
     /// The request cannot be used.
     #[error("{0}")]

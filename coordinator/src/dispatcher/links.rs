@@ -24,11 +24,11 @@ pub(super) struct Link {
     pub(super) acknowledged: u64,
     /// A refused batch. Until it comes again, later ones are skipped.
     refused: Option<u64>,
-    /// As last stored on this stream; `None` before the first heartbeat.
+    /// The last value stored on this stream; `None` before the first heartbeat.
     pub(super) unsettled: Option<Usd>,
-    /// When the store last heard that the session lives.
+    /// When the session's heartbeat was last stored.
     pub(super) stored_at: Option<Instant>,
-    /// Trials that have begun, which the store does not know yet.
+    /// Trials that have begun and are not in the store yet.
     pub(super) begun: Vec<Lease>,
     /// How many trials the worker plays at the same time.
     slots: u32,
@@ -93,7 +93,7 @@ impl Links {
         self.links.get_mut(&session).filter(|link| link.stream == stream)
     }
 
-    /// Keeps what has begun, to be stored with the session's next message.
+    /// Keeps newly begun trials until the session's next message stores them.
     pub(super) fn begin(&mut self, session: u64, leases: Vec<Lease>) {
         if let Some(link) = self.links.get_mut(&session) {
             link.begun.extend(leases);

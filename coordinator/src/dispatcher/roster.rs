@@ -32,7 +32,7 @@ impl Roster {
         }
     }
 
-    /// Its session is over. Returns its name; one that never opened a stream has none.
+    /// Ends the session. Returns the worker's name, or `None` if it never opened a stream.
     pub(super) fn over(&mut self, session: u64) -> Option<String> {
         self.workers.remove(&session).map(|worker| worker.name)
     }

@@ -1,20 +1,20 @@
-//! Runs begin, go on and end.
+//! How runs start, resume and end.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::Duration,
 };
 
-use record::summary::RunState;
+use record::{decision::Decided, summary::RunState};
 use scenario::{Plan, RunId};
-use store::{Recovered, RunRow, Store};
+use store::{Moved, Recovered, RunRow, Store};
 
 use super::{
     Dispatcher, ENDED_KEPT, Error,
     act::begun_of,
-    active::Active,
+    active::{Active, millis_between},
     command::{Resumed, Snapshot},
+    deciding::Deciding,
 };
 use crate::{
     Reclaim,
@@ -28,7 +28,14 @@ impl<S: Store> Dispatcher<S> {
         for row in self.store.runs().await? {
             if row.state == RunState::Running {
                 match aggregate::plan(&*self.store, &row.plan_digest).await {
-                    Ok(plan) => self.start(row, Arc::new(plan)).await?,
+                    Ok(plan) => {
+                        let id = row.id.clone();
+                        self.start(row, Arc::new(plan)).await?;
+                        // The charts of a load show it.
+                        if self.runs.get(&id).is_some_and(|run| run.is_running() && run.load_has_begun()) {
+                            self.decide(&id, Decided::Restarted, Moved::default()).await?;
+                        }
+                    }
                     Err(aggregate::Error::Store(error)) => return Err(error.into()),
                     // One run that cannot be played must not keep the others from it.
                     Err(error) => tracing::error!(run = %row.id, %error, "run cannot be taken up"),
@@ -41,7 +48,7 @@ impl<S: Store> Dispatcher<S> {
 
     pub(super) async fn submit(&mut self, row: RunRow, plan: Arc<Plan>, json: &[u8]) -> Result<(), Error> {
         self.store.create_run(&row, json).await?;
-        // It may have been submitted before, and have ended since.
+        // It may be an earlier submission that has ended meanwhile.
         let stored = aggregate::row(&*self.store, &row.id).await?;
         if stored.state == RunState::Running && !self.runs.contains_key(&row.id) {
             self.start(stored, plan).await?;
@@ -60,16 +67,17 @@ impl<S: Store> Dispatcher<S> {
                 let hint = "what failed is played again when the run has ended";
                 return Err(Error::Refused(format!("run {run} is being played: {hint}")));
             }
-            // A run that is being drained goes on.
+            // Resuming a run that is draining undoes the drain.
             let replays = active.plan.replays;
             if active.row.exhausted {
                 self.store.resume(run, &[], replays).await?;
             }
+            self.unpause(run).await?;
             let Some(active) = self.runs.get_mut(run) else { return Err(Error::Stopped) };
             active.row.exhausted = false;
-            let (planned, agents, recovered) = (row.planned, active.agents(), Recovered::default());
+            let (work, agents, recovered) = (active.work(None, 0), active.agents(), Recovered::default());
             let silent = BTreeMap::new();
-            self.hear(Event::RunStarted { run: run.clone(), planned, agents, recovered, silent }).await;
+            self.hear(Event::RunStarted { run: run.clone(), work, agents, recovered: recovered.into(), silent }).await;
         } else {
             let numbers = aggregate::to_play_again(&*self.store, run, failed).await?;
             if row.state == RunState::Finished && numbers.is_empty() {
@@ -79,6 +87,12 @@ impl<S: Store> Dispatcher<S> {
                 Some(active) => Arc::clone(&active.plan),
                 None => Arc::new(aggregate::plan(&*self.store, &row.plan_digest).await?),
             };
+            // A load continues where it stopped: the time in between does not count.
+            // What a decision left out may be played after all.
+            let planned = plan.decide.and_then(|_| plan.planned());
+            let moved = Moved { load_began_at: self.load_moved(&row).await?, planned };
+            self.decide(run, Decided::Resumed, moved).await?;
+            row.planned = planned.unwrap_or(row.planned);
             self.store.resume(run, &numbers, plan.replays).await?;
             (row.state, row.ended_at, row.exhausted) = (RunState::Running, None, false);
             again = numbers.len() as u64;
@@ -104,10 +118,11 @@ impl<S: Store> Dispatcher<S> {
 
     pub(super) fn snapshot(&self, run: &RunId) -> Option<Snapshot> {
         let run = self.runs.get(run)?;
-        Some(Snapshot { row: run.row.clone(), plan: Arc::clone(&run.plan), tally: run.tally.clone() })
+        let suite = run.deciding.as_ref().map(|deciding| deciding.suite().clone());
+        Some(Snapshot { row: run.row.clone(), plan: Arc::clone(&run.plan), tally: run.tally.clone(), suite })
     }
 
-    /// The run has ended, and the store has it.
+    /// The run has ended, and its end is stored.
     pub(super) fn end(&mut self, id: &RunId, state: RunState, at: i64, trouble: Option<String>) {
         let Some(run) = self.runs.get_mut(id) else { return };
         run.stop(state, at, trouble);
@@ -126,31 +141,32 @@ impl<S: Store> Dispatcher<S> {
     async fn start(&mut self, row: RunRow, plan: Arc<Plan>) -> Result<(), Error> {
         let id = row.id.clone();
         let recovered = self.reclaimed(&id).await?;
-        let tally = aggregate::tally(&*self.store, &id, Which::Done, aggregate::nothing(&plan)).await?;
+        let nothing = aggregate::nothing(&row, &plan, &recovered.decisions);
+        let tally = aggregate::tally(&*self.store, &id, Which::Done, nothing).await?;
         let spend = self.store.spend(&id).await?;
-        let (planned, now) = (row.planned, self.clock.now());
+        let now = self.clock.now();
         if !recovered.leases.is_empty() {
-            // Their workers may be calling for a moment still, with what the last coordinator gave them.
+            // Its workers may still make calls for a moment, within the shares of the last coordinator.
             self.shares.keep_quiet(self.began.elapsed() + self.config.timing.closed_stream);
         }
-        let active = Active::new(row, plan, tally, spend, recovered.lost_attempts, now);
-        let agents = active.agents();
+        let deciding = aggregate::suite(&*self.store, &id, &plan).await?.map(Deciding::of);
+        let active = Active::new(row, plan, (tally, deciding), spend, &recovered, now);
+        let load_now = Self::load_now(&active, now);
+        let (work, agents) = (active.work(recovered.load_began_at, load_now), active.agents());
+        let planned = active.row.planned;
         self.observers.metrics.suite(&active.row.name, active.plan.groups.iter().map(|group| group.name.as_str()));
         self.ended.retain(|ended| *ended != id);
         self.runs.insert(id.clone(), active);
-        let exhausted = self.runs.get(&id).is_some_and(|run| run.row.exhausted);
         let silence = |(session, seen): &(u64, i64)| (*session, millis_between(*seen, now));
         let silent = recovered.seen.iter().map(silence).collect();
-        self.hear(Event::RunStarted { run: id.clone(), planned, agents, recovered, silent }).await;
+        self.hear(Event::RunStarted { run: id.clone(), work, agents, recovered: recovered.into(), silent }).await;
         tracing::info!(run = %id, planned, "run started");
-        if exhausted {
-            // The last process stored that a quota is used up, and had no time to stop the run.
-            self.hear(Event::RunStopped { run: id, drain: true }).await;
-        }
+        self.obey_stored_decisions(&id).await;
+        self.stop_what_is_decided(&id).await;
         Ok(())
     }
 
-    /// What the store has of a run. Sessions that cannot come back are over first.
+    /// A run's state from the store, after ending the sessions that cannot come back.
     async fn reclaimed(&self, run: &RunId) -> Result<Recovered, store::Error> {
         let recovered = self.store.recover(run).await?;
         if self.config.reclaim == Reclaim::AfterTtl {
@@ -162,15 +178,10 @@ impl<S: Store> Dispatcher<S> {
             return Ok(recovered);
         }
         for session in unknown {
-            // No trial has ended the process, so none is suspected.
+            // No trial ended the process, so none becomes a suspect.
             let lost = self.store.end_session(session, "coordinator restarted", false, &[], self.clock.now()).await?;
             self.observers.metrics.lost(begun_of(&lost));
         }
         self.store.recover(run).await
     }
-}
-
-/// Nothing, where the clock was set back meanwhile.
-fn millis_between(earlier: i64, later: i64) -> Duration {
-    Duration::from_millis(u64::try_from(later.saturating_sub(earlier)).unwrap_or(0))
 }

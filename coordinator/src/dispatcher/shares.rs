@@ -24,7 +24,7 @@ impl Share {
 #[derive(Debug, Default)]
 pub(crate) struct Shares {
     holders: BTreeMap<u64, Holder>,
-    /// Workers that are not known yet may use what they were given before.
+    /// Until then, workers that have not reconnected may still use their old shares.
     quiet_until: Duration,
 }
 
@@ -33,21 +33,21 @@ struct Holder {
     slots: u32,
     /// It has an open stream.
     connected: bool,
-    /// What it last said that it keeps to.
+    /// The share that it last confirmed.
     taken: Share,
-    /// What it was sent and has not answered.
+    /// The share that it was sent and has not confirmed.
     sent: Option<Share>,
 }
 
 impl Holder {
-    /// The most that it may be using.
+    /// The most that it may be using now.
     fn used(&self) -> u64 {
         self.taken.size().max(self.sent.map_or(0, Share::size))
     }
 }
 
 impl Shares {
-    /// Nothing is given before `until`.
+    /// Hands out no share before `until`.
     pub(crate) fn keep_quiet(&mut self, until: Duration) {
         self.quiet_until = self.quiet_until.max(until);
     }
@@ -57,7 +57,7 @@ impl Shares {
         self.holders.insert(session, holder);
     }
 
-    /// The worker may go on for a moment: its part stays taken until the session is over or comes back.
+    /// The worker may still make calls for a moment: its share stays taken until the session ends or comes back.
     pub(crate) fn closed(&mut self, session: u64) {
         if let Some(holder) = self.holders.get_mut(&session) {
             holder.connected = false;
@@ -78,7 +78,7 @@ impl Shares {
         }
     }
 
-    /// What is to be sent now, so that those that play share the whole by their slots.
+    /// The shares to send now, so that workers that play share the whole limit by their slots.
     pub(crate) fn balance(&mut self, plays: impl Fn(u64) -> bool, now: Duration) -> Vec<(u64, Share)> {
         let playing = |(session, holder): &(&u64, &Holder)| holder.connected && plays(**session);
         let of: u64 = self.holders.iter().filter(playing).map(|(_, holder)| u64::from(holder.slots)).sum();
@@ -97,7 +97,7 @@ impl Shares {
                 (*session, share)
             })
             .collect();
-        // Those that shrink first. It frees nothing yet.
+        // Shrinking shares first. They free nothing yet.
         wanted.sort_by_key(|(_, share)| share.size());
         for (session, share) in wanted {
             let Some(holder) = self.holders.get_mut(&session) else { continue };
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(shares.balance(|_| true, NOW), [(2, share(30, 40))]);
         shares.taken(2, share(30, 40));
 
-        // Its stream is closed, but it may be calling still.
+        // Its stream is closed, but it may still make calls.
         shares.closed(2);
         assert_eq!(shares.balance(|_| true, NOW), []);
         shares.over(2);
@@ -214,7 +214,7 @@ mod tests {
         #[test]
         fn the_sum_is_never_more_than_the_whole(steps in prop::collection::vec(step(), 0..80)) {
             let mut shares = Shares::default();
-            // What each worker uses: it takes what it is sent when it answers, and until then what it had.
+            // What each worker uses: the new share once it confirms, and the old one until then.
             let mut uses: BTreeMap<u64, (Share, Option<Share>)> = BTreeMap::new();
             let mut idle = [false; 5];
             for step in steps {
@@ -241,7 +241,7 @@ mod tests {
                 for (session, share) in shares.balance(|session| !idle[session as usize], NOW) {
                     uses.get_mut(&session).unwrap().1 = Some(share);
                 }
-                // A worker uses a larger part as soon as it hears of it.
+                // A worker uses a larger share as soon as it receives it.
                 let most = |(used, sent): &(Share, Option<Share>)| {
                     let part = |share: Share| f64::from(share.slots) / f64::from(share.of);
                     part(*used).max(sent.map_or(0.0, part))

@@ -1,4 +1,4 @@
-//! What those who look on are shown: the fleet, the queue, and the numbers of runs that have ended.
+//! What observers see: the fleet, the queue, and the numbers of ended runs.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -10,10 +10,10 @@ use telemetry::{
     trace::EndedRun,
 };
 
-use super::{Dispatcher, Error};
+use super::{Dispatcher, Error, load_progress};
 use crate::aggregate::{self, Which};
 
-/// Suites whose last run is shown again after a restart: each is read from its first trial to its last.
+/// How many suites show their last run after a restart. Each is read from its first trial to its last.
 const MOST_SUITES: usize = 50;
 
 impl<S: Store> Dispatcher<S> {
@@ -23,7 +23,7 @@ impl<S: Store> Dispatcher<S> {
         }
         let mut fleet = Fleet { workers: self.scheduler.connected() as u64, ..Fleet::default() };
         for (session, slots) in self.links.slots() {
-            // What a worker holds beyond its slots waits there.
+            // A worker queues what it holds beyond its slots.
             let busy = self.scheduler.held(session).min(slots);
             fleet.busy_slots += busy;
             fleet.free_slots += slots - busy;
@@ -33,17 +33,21 @@ impl<S: Store> Dispatcher<S> {
 
     pub(super) fn show_queue(&self, id: &RunId) {
         let Some(run) = self.runs.get(id).filter(|_| self.observers.metrics.is_on()) else { return };
+        let (leased, done) = (self.scheduler.leased(id), run.tally.total.ended());
         let queue = Queue {
             started_at: run.row.started_at,
             running: run.is_running(),
-            planned: run.row.planned,
-            lent: self.scheduler.leased(id),
-            done: run.tally.total.ended(),
+            paused: run.paused_at().is_some(),
+            // A load that ends by time has no number of trials yet.
+            planned: run.row.planned.max(leased + done),
+            leased,
+            done,
+            load: run.tally.load.as_ref().map(|load| load_progress::of(load, self.scheduler.load_elapsed(id), leased)),
         };
         self.observers.metrics.queue(&run.row.name, queue);
     }
 
-    /// The run has ended just now. Its numbers are found out beside everything else, from what the store has.
+    /// Publishes the numbers of a run that has just ended. A separate task computes them from the store.
     pub(super) fn show_ended(&mut self, id: &RunId) {
         let Some(run) = self.runs.get(id).filter(|_| self.observers.want_summaries()) else { return };
         let (row, plan, tally) = (run.row.clone(), Arc::clone(&run.plan), run.tally.clone());
@@ -79,7 +83,7 @@ impl<S: Store> Dispatcher<S> {
                         observers.metrics.restored(&summary, row.started_at, ended_at);
                     }
                     Ok(None) => {}
-                    Err(error) => tracing::warn!(run = %row.id, %error, "metrics lack a run of before"),
+                    Err(error) => tracing::warn!(run = %row.id, %error, "metrics lack an earlier run"),
                 }
             }
         });
@@ -89,14 +93,19 @@ impl<S: Store> Dispatcher<S> {
 
 async fn before(store: &impl Store, row: &RunRow) -> Result<Option<(Summary, i64)>, aggregate::Error> {
     let plan = aggregate::plan(store, &row.plan_digest).await?;
-    let tally = aggregate::tally(store, &row.id, Which::Ended, aggregate::nothing(&plan)).await?;
+    let nothing = aggregate::nothing(row, &plan, &store.recover(&row.id).await?.decisions);
+    let tally = aggregate::tally(store, &row.id, Which::Ended, nothing).await?;
     Ok(numbers(store, row, &plan, &tally).await)
 }
 
 /// As its report has them, and when it ended in Unix milliseconds.
 async fn numbers(store: &impl Store, row: &RunRow, plan: &Plan, tally: &Tally) -> Option<(Summary, i64)> {
     let ended_at = row.ended_at?;
-    match aggregate::finish(store, row, plan, tally).await {
+    let finished = async {
+        let suite = aggregate::suite(store, &row.id, plan).await?;
+        aggregate::finish(store, row, plan, tally, suite.as_ref()).await
+    };
+    match finished.await {
         Ok(summary) => Some((summary, ended_at)),
         Err(error) => {
             tracing::warn!(run = %row.id, %error, "the numbers of an ended run cannot be shown");

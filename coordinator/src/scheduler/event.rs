@@ -3,53 +3,91 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
+    sync::Arc,
     time::Duration,
 };
 
 use record::summary::RunState;
-use scenario::RunId;
+use scenario::{RunId, load::Schedule};
 use store::{Lease, Recovered};
 
-#[derive(Debug, Clone, PartialEq)]
+/// What there is to play in a run.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// So many trials, as fast as slots take them.
+    Trials(u64),
+    /// The same of a run that stops when it is decided: nothing counts before the trials that come earlier, so what broke is played
+    /// again at once.
+    Rounds(u64),
+    Load {
+        schedule: Arc<Schedule>,
+        /// How old the load is. `None`: it begins with the first claim.
+        elapsed: Option<Duration>,
+    },
+}
+
+#[derive(Debug, Clone)]
 pub enum Event {
     /// A run that is new, resumed, or found running after a restart.
     RunStarted {
         run: RunId,
-        planned: u64,
+        work: Work,
         /// The agents of its plan. A worker must know all of them.
         agents: BTreeSet<String>,
-        recovered: Recovered,
+        recovered: Box<Recovered>,
         /// How long sessions of its leases have been silent.
         silent: BTreeMap<u64, Duration>,
     },
-    /// With `drain`, leased trials may end first.
+    /// With `drain`, leased trials may finish first.
     RunStopped {
         run: RunId,
         drain: bool,
     },
+    /// These trials are not played any more: their cases are decided. Those that are leased are played, unless they come back.
+    Unwanted {
+        run: RunId,
+        trials: Vec<u64>,
+    },
+    /// The run is decided: leased trials finish, and then it is finished.
+    Concluded {
+        run: RunId,
+    },
+    /// Nothing more of the run is leased, or it is again. Its load stands still in between.
+    Paused {
+        run: RunId,
+        paused: bool,
+    },
+    /// Somebody changed the rates or slots of a load. What was leased before is due when it was.
+    Rescheduled {
+        run: RunId,
+        schedule: Arc<Schedule>,
+    },
     Joined {
         session: u64,
     },
-    /// The worker has a stream, and knows these agents.
+    /// The worker has a stream, knows these agents, and plays so many trials at once.
     Connected {
         session: u64,
         agents: BTreeSet<String>,
+        slots: u32,
     },
     Disconnected {
         session: u64,
     },
-    /// The worker lives. `held`: the trials that it lists; `None` in a brief heartbeat.
+    /// A sign of life. `held`: the trials that the worker lists; `None` in a brief heartbeat.
     Heartbeat {
         session: u64,
         held: Option<Vec<Held>>,
     },
-    /// `number` counts up by one; the same number gets the same grant.
+    /// `number` increases by one; a repeated number gets the same grant.
     Claimed {
         session: u64,
         number: u64,
         want: u32,
         /// Free slots: this many of the granted trials begin at once.
         idle: u32,
+        /// How many more arrivals can wait with the worker until they are due.
+        ahead: u32,
     },
     /// The worker has begun these of the trials that it holds.
     Begun {
@@ -68,7 +106,7 @@ pub enum Event {
         run: RunId,
         trials: Vec<u64>,
     },
-    /// The store has the ends of these trials, and they are played again.
+    /// These trials have ended and are stored, and will be played again.
     Again {
         session: u64,
         run: RunId,
@@ -91,23 +129,25 @@ pub struct Held {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
+    /// To be stored: the load of the run begins after this time.
+    BeginLoad { run: RunId, after: Duration },
     /// `new`: to be stored before it is sent; otherwise it was sent before.
     Grant { session: u64, claim: u64, leases: Vec<Lease>, new: bool },
-    /// To be stored: these are not leased any more. If they had `begun`, their attempts are lost.
+    /// To be stored: these are no longer leased. If they had `begun`, their attempts are lost.
     Release { session: u64, leases: Vec<Lease>, begun: bool },
     /// To be stored with the session's next message: these have begun.
     Begin { session: u64, leases: Vec<Lease> },
-    /// To be stored: the session is over and its trials are lost, of which these had begun. `proof`: it held one trial, and
-    /// only that trial can have crashed its worker.
+    /// To be stored: the session is over and its trials are lost; `begun` lists those that had started. `proof`: it
+    /// held one trial, and only that trial can have crashed its worker.
     EndSession { session: u64, reason: &'static str, proof: bool, begun: Vec<Lease> },
     /// To be stored: the trial ends as an ERROR, with this epoch.
     Poison { run: RunId, trial: u64, epoch: u32 },
-    /// To be stored: nothing of the run is leased any more.
+    /// To be stored: no trial of the run is leased any longer.
     Finish { run: RunId, state: RunState, lost_attempts: u64 },
-    /// Tell the worker that it does not hold these.
+    /// Tells the worker that it no longer holds these.
     Fence { session: u64, trials: Vec<Held> },
-    /// Tell the worker that its session lives on.
+    /// Tells the worker that its session is alive.
     Renew { session: u64 },
-    /// Tell the worker to stop playing the run.
+    /// Tells the worker to stop playing the run.
     Stop { session: u64, run: RunId, drain: bool },
 }

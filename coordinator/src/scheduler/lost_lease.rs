@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use scenario::RunId;
 use store::Lease;
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
 };
 
 impl Scheduler {
-    /// Finds sessions that are over, and takes back their leases.
+    /// Finds expired sessions and takes back their leases.
     pub(super) fn tick(&mut self, now: Duration) {
         // A coordinator that did not tick did not read heartbeats either, so that time does not count against sessions.
         let slept = self.last_tick.map_or(Duration::ZERO, |last| now.saturating_sub(last));
@@ -36,6 +37,10 @@ impl Scheduler {
         for ((number, reason), loss) in over.into_iter().zip(losses) {
             self.lose(number, reason, loss, now);
         }
+        // The time of a lane may have ended it.
+        let loads: Vec<RunId> =
+            self.runs.iter().filter(|(_, run)| run.lanes.is_some()).map(|(id, _)| id.clone()).collect();
+        loads.iter().for_each(|run| self.finish_if_over(run));
     }
 
     fn lose(&mut self, number: u64, reason: &'static str, loss: Loss, now: Duration) {
@@ -54,8 +59,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether the trials of a lost session can be what crashed its worker: only if they had it for themselves, and no other
-    /// worker was lost at that time.
+    /// Whether a trial of a lost session can have crashed its worker: only if the worker played nothing else, and no
+    /// other worker was lost at that time.
     fn circumstances(&self, session: &Session, begun: &[Lease], loss: Loss) -> Circumstances {
         let group = session.suspects.as_ref().filter(|_| self.plays_suspects(session));
         let (Some(group), Some(unrest)) = (group, &self.unrest) else {

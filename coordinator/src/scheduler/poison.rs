@@ -1,4 +1,4 @@
-//! Poison trials: trials that crash their worker. They are found by halving, after all healthy trials were played.
+//! Poison trials: trials that crash their worker. They are found by halving, after all healthy trials have been played.
 //!
 //! A lost worker is no evidence against one trial: it may have been killed. So a trial that was lost twice is only a
 //! suspect. Suspects that were lost together are leased as one group, to a worker that plays nothing else. A group that is
@@ -18,11 +18,11 @@ use super::{ranges::Ranges, unrest::Loss};
 
 /// A trial with this many lost attempts that had begun is a suspect. One loss is common: a killed worker holds hundreds.
 const LOSSES: u32 = 2;
-/// The same for all lost attempts: a trial that crashes its worker at once may never be reported as begun.
+/// The same limit for all lost attempts: a trial that crashes its worker at once may never be reported as begun.
 const LOSSES_UNSEEN: u32 = 4;
 /// A trial that crashed this many workers, with proof, is not played again.
 const PROOFS_OF_POISON: u32 = 3;
-/// A restart halves groups with this many lost attempts: the group may be what crashes coordinators.
+/// A restart halves groups with this many lost attempts: the group may be crashing coordinators.
 const LOSSES_OF_HALVES: u32 = 6;
 /// How long a single suspect waits at most until no worker was lost for a while.
 const REST: Duration = Duration::from_secs(20);
@@ -34,7 +34,7 @@ pub(super) struct Suspects {
     groups: VecDeque<Group>,
 }
 
-/// Trials that are played together, with a worker of their own.
+/// Trials that are leased together, to a worker that plays nothing else.
 #[derive(Debug)]
 struct Group {
     trials: Ranges,
@@ -49,7 +49,7 @@ struct Group {
 /// How a group was leased, and what its loss proves.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Circumstances {
-    /// The losses of the group, the last one too.
+    /// The losses of the group, including the last one.
     pub(super) lost_with: Vec<Loss>,
     /// It was one trial.
     pub(super) alone: bool,
@@ -141,8 +141,8 @@ impl Suspects {
         self.groups.push_back(Group { trials: of(trials), rests_until: now, lost_with, loose: true });
     }
 
-    /// Some ranges of one group, and the losses of that; what is left of it is the next. Each range is cut by `piece` to
-    /// what fits a lease.
+    /// Some ranges of one group, and the group's losses; the rest of the group is next. `piece` cuts each range to the
+    /// size of a lease.
     pub(super) fn take(
         &mut self,
         most: u64,
@@ -178,7 +178,7 @@ impl Suspects {
         self.groups.iter_mut().map(|group| &mut group.trials)
     }
 
-    /// After trials were taken out.
+    /// Drops empty groups after trials were taken out.
     pub(super) fn forget_empty(&mut self) {
         self.groups.retain(|group| group.trials.count() > 0);
     }

@@ -65,6 +65,38 @@ impl Ranges {
         }
     }
 
+    /// From which number on the set has every number up to `end`, which it does not have.
+    pub(super) fn tail(&self, end: u64) -> u64 {
+        self.ends.range(..end).next_back().filter(|(_, last)| **last == end).map_or(end, |(first, _)| *first)
+    }
+
+    pub(super) fn has(&self, number: u64) -> bool {
+        self.ends.range(..=number).next_back().is_some_and(|(_, end)| *end > number)
+    }
+
+    /// How many ranges there are.
+    pub(super) fn pieces(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// How many numbers are less than this.
+    pub(super) fn count_below(&self, limit: u64) -> u64 {
+        self.ends.range(..limit).map(|(first, end)| end.min(&limit) - first).sum()
+    }
+
+    /// Takes out the first numbers of the range that are in the set and are neighbours, at most `most`.
+    pub(super) fn take_first_within(&mut self, range: Range<u64>, most: u64) -> Option<Range<u64>> {
+        if most == 0 || range.is_empty() {
+            return None;
+        }
+        let over = self.ends.range(..=range.start).next_back().filter(|(_, end)| **end > range.start);
+        let (first, end) = over.or_else(|| self.ends.range(range.clone()).next())?;
+        let first = range.start.max(*first);
+        let taken = first..range.end.min(*end).min(first.saturating_add(most));
+        self.remove(taken.clone());
+        Some(taken)
+    }
+
     /// Takes out the first range, or its first `most` numbers.
     pub(super) fn take_first(&mut self, most: u64) -> Option<Range<u64>> {
         let (first, end) = self.ends.pop_first()?;
@@ -90,6 +122,7 @@ mod tests {
         Insert(Range<u64>),
         Remove(Range<u64>),
         Take(u64),
+        TakeWithin(Range<u64>, u64),
     }
 
     fn changes() -> impl Strategy<Value = Vec<Change>> {
@@ -97,7 +130,8 @@ mod tests {
         let change = prop_oneof![
             range().prop_map(Change::Insert),
             range().prop_map(Change::Remove),
-            (1_u64..9).prop_map(Change::Take)
+            (1_u64..9).prop_map(Change::Take),
+            (range(), 0_u64..9).prop_map(|(range, most)| Change::TakeWithin(range, most))
         ];
         proptest::collection::vec(change, 0..60)
     }
@@ -117,6 +151,14 @@ mod tests {
                         ranges.remove(range.clone());
                         set.retain(|number| !range.contains(number));
                     }
+                    Change::TakeWithin(range, most) => {
+                        let taken = ranges.take_first_within(range.clone(), most);
+                        let first = set.range(range.clone()).next().copied().filter(|_| most > 0);
+                        prop_assert_eq!(taken.as_ref().map(|taken| taken.start), first);
+                        for number in taken.into_iter().flatten() {
+                            prop_assert!(range.contains(&number) && set.remove(&number));
+                        }
+                    }
                     Change::Take(most) => {
                         let taken = ranges.take_first(most);
                         prop_assert_eq!(taken.as_ref().map(|taken| taken.start), set.first().copied());
@@ -125,9 +167,11 @@ mod tests {
                         }
                     }
                 }
+                prop_assert_eq!(ranges.count_below(30), set.range(..30).count() as u64);
                 let numbers: BTreeSet<u64> = ranges.ends.iter().flat_map(|(first, end)| *first..*end).collect();
                 prop_assert_eq!(&numbers, &set);
                 prop_assert_eq!(ranges.count(), set.len() as u64);
+                prop_assert!((0..80).all(|number| ranges.has(number) == set.contains(&number)));
                 let touching = ranges.ends.values().any(|end| ranges.ends.contains_key(end));
                 prop_assert!(!touching, "neighbours are one range");
             }

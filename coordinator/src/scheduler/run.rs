@@ -10,10 +10,26 @@ use record::summary::RunState;
 use store::{Lease, Recovered};
 
 use super::{
+    Work,
+    lanes::{Lanes, Place, numbers_of},
+    pieces::{length, of_one_epoch, take_within},
     poison::{Circumstances, Suspects},
     ranges::Ranges,
     unrest::Loss,
+    unwanted::Unwanted,
 };
+
+/// How many trials a session can take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Trials that begin in free slots, now or when one becomes free.
+    pub(super) slots: u64,
+    /// Slots that are free now.
+    pub(super) idle: u64,
+    /// Arrivals that wait until they are due.
+    pub(super) ahead: u64,
+    pub(super) place: Place,
+}
 
 /// A trial that its worker did not end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,57 +41,68 @@ pub(super) struct Unended {
 
 #[derive(Debug)]
 pub(super) struct Run {
-    /// A worker must know all of them to play the run.
+    /// A worker must have all of them configured to play the run.
     pub(super) agents: BTreeSet<String>,
-    planned: u64,
-    done: u64,
     /// Leased, or poisoned and not stored as ended yet.
     pub(super) leased: u64,
-    /// Those that had begun.
+    /// Attempts that had begun and were lost.
     pub(super) lost_attempts: u64,
     /// Nothing more is leased; the run is over when nothing is leased any more.
     pub(super) draining: bool,
-    /// Never leased.
+    /// Nothing more is leased until it continues.
+    paused: bool,
+    /// Never leased. Of a run with a load they are in its lanes.
     fresh: Ranges,
+    pub(super) lanes: Option<Lanes>,
     /// Given back or lost. They go first, since the run waits longest for them.
     returned: Ranges,
-    /// Ended for now, to be played again. They go last, so that the fault that broke them has time to pass.
+    /// Ended for now, to be played again. They go last, so that the fault that broke them has time to pass, unless
+    /// `again_first`.
     again: Ranges,
-    /// Lost so often that they are played last, with a worker of their own.
+    again_first: bool,
+    /// Lost so often that they are played last, on a worker that plays nothing else.
     suspects: Suspects,
-    /// The latest epoch, of trials that are not done and were leased for good.
+    /// The last used-up epoch of each trial that is not done.
     attempts: BTreeMap<u64, u32>,
     poisoned: BTreeSet<u64>,
+    pub(super) unwanted: Unwanted,
 }
 
 impl Run {
-    pub(super) fn new(planned: u64, agents: BTreeSet<String>, recovered: &Recovered) -> Self {
+    pub(super) fn new(work: Work, agents: BTreeSet<String>, recovered: &Recovered, now: Duration) -> Self {
+        let again_first = matches!(work, Work::Rounds(_));
+        let (fresh, lanes) = match work {
+            Work::Trials(planned) | Work::Rounds(planned) => (Ranges::of(0..planned), None),
+            Work::Load { schedule, elapsed } => (Ranges::default(), Some(Lanes::new(schedule, elapsed, now))),
+        };
         let is_done = |trial: u64| recovered.done.iter().any(|done| done.contains(&trial));
         let losses = recovered.losses.iter().filter(|losses| !is_done(losses.number)).copied();
         let mut run = Self {
             agents,
-            planned,
-            done: 0,
             leased: 0,
             lost_attempts: recovered.lost_attempts,
             draining: false,
-            fresh: Ranges::of(0..planned),
+            paused: false,
+            fresh,
+            lanes,
             returned: Ranges::default(),
             again: Ranges::default(),
+            again_first,
             suspects: Suspects::recovered(losses),
             attempts: recovered.attempts.iter().copied().collect(),
             poisoned: BTreeSet::new(),
+            unwanted: Unwanted::default(),
         };
         for done in &recovered.done {
-            run.fresh.remove(done.clone());
+            run.remove_fresh(done.clone());
             run.attempts.retain(|trial, _| !done.contains(trial));
         }
-        run.done = planned - run.fresh.count();
-        for trial in run.attempts.keys().copied() {
-            run.fresh.remove(trial..trial + 1);
+        let attempted: Vec<u64> = run.attempts.keys().copied().collect();
+        for trial in attempted {
+            run.remove_fresh(trial..trial + 1);
             if run.suspects.is_poisonous(trial) {
                 run.poisoned.insert(trial);
-                run.leased += 1;
+                run.add_leased(&(trial..trial + 1));
             } else if !run.suspects.is_suspect(trial) {
                 run.returned.insert(trial..trial + 1);
             }
@@ -83,7 +110,39 @@ impl Run {
         run
     }
 
-    /// Poisoned trials that the last process did not end.
+    fn remove_fresh(&mut self, trials: Range<u64>) {
+        self.fresh.remove(trials.clone());
+        if let Some(lanes) = &mut self.lanes {
+            lanes.remove(trials);
+        }
+    }
+
+    /// Gives up trials that wait. What a worker holds it plays, unless it gives it back.
+    pub(super) fn stop_wanting(&mut self, trials: &[u64]) {
+        for trial in trials.iter().copied() {
+            self.remove_fresh(trial..trial + 1);
+            let queues = [&mut self.returned, &mut self.again].into_iter().chain(self.suspects.queues());
+            queues.for_each(|queue| queue.remove(trial..trial + 1));
+            self.unwanted.add(trial);
+        }
+        self.suspects.forget_empty();
+    }
+
+    fn add_leased(&mut self, trials: &Range<u64>) {
+        self.leased += trials.end - trials.start;
+        if let Some(lanes) = &mut self.lanes {
+            lanes.add_leased(trials);
+        }
+    }
+
+    fn remove_leased(&mut self, trial: u64) {
+        self.leased -= 1;
+        if let Some(lanes) = &mut self.lanes {
+            lanes.remove_leased(trial);
+        }
+    }
+
+    /// Poisoned trials whose end the last process did not store.
     pub(super) fn poisoned_already(&self) -> Vec<u64> {
         self.poisoned.iter().copied().collect()
     }
@@ -94,7 +153,9 @@ impl Run {
         // A trial that ended and is played again waits for another epoch.
         let is_same = |trial: &u64| attempts.get(trial).copied().unwrap_or(0) + 1 == lease.epoch;
         let mut adopted = Vec::new();
-        for queue in [&mut self.fresh, &mut self.returned].into_iter().chain(self.suspects.queues()) {
+        let of_lanes = self.lanes.iter_mut().flat_map(Lanes::queues);
+        let queues = [&mut self.fresh, &mut self.returned].into_iter().chain(of_lanes);
+        for queue in queues.chain(self.suspects.queues()) {
             let mut wanted = queue.clone();
             wanted.remove(0..lease.trials.start);
             wanted.remove(lease.trials.end..u64::MAX);
@@ -106,13 +167,39 @@ impl Run {
             }
         }
         self.suspects.forget_empty();
-        self.leased += adopted.len() as u64;
+        adopted.iter().for_each(|trial| self.add_leased(&(*trial..trial + 1)));
         adopted
     }
 
-    /// How many trials wait, suspects not included.
-    pub(super) fn waiting(&self) -> u64 {
-        if self.draining { 0 } else { self.returned.count() + self.fresh.count() + self.again.count() }
+    /// Whether trials can be leased at all.
+    pub(super) fn takes_more(&self) -> bool {
+        !self.draining && !self.paused && !self.unwanted.is_all()
+    }
+
+    /// Whether workers give back what they have not begun.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.draining || self.unwanted.is_all()
+    }
+
+    pub(super) fn pause(&mut self, paused: bool, now: Duration) {
+        self.paused = paused;
+        if let Some(lanes) = &mut self.lanes {
+            lanes.pause(paused, now);
+        }
+    }
+
+    /// How many trials can be leased now, suspects not included.
+    pub(super) fn waiting(&self, now: Duration) -> u64 {
+        if !self.takes_more() {
+            return 0;
+        }
+        let of_lanes = self.lanes.as_ref().map_or(0, |lanes| lanes.available(now));
+        self.returned.count() + self.fresh.count() + of_lanes + self.again.count()
+    }
+
+    /// Whether no trial is fresh any more, now or later.
+    fn no_more_fresh(&self, now: Duration) -> bool {
+        self.fresh.count() == 0 && self.lanes.as_ref().is_none_or(|lanes| lanes.are_over(now))
     }
 
     /// The epoch of the trial's next attempt.
@@ -124,17 +211,18 @@ impl Run {
         self.suspects.is_suspect(trial)
     }
 
-    /// Whether suspects are next: healthy trials go first.
+    /// Whether suspects are next: healthy trials go first. So a session never gives up arrivals to play suspects alone.
     pub(super) fn has_suspects(&self, now: Duration, calm: bool) -> bool {
-        !self.draining && self.waiting() == 0 && self.suspects.are_ready(now, calm)
+        self.takes_more() && self.waiting(now) == 0 && self.no_more_fresh(now) && self.suspects.are_ready(now, calm)
     }
 
-    /// Whether anything is to be leased, now or after a rest.
-    pub(super) fn has_work(&self) -> bool {
-        self.waiting() > 0 || (!self.draining && self.suspects.count() > 0)
+    /// Whether any trial can be leased, now or after a pause.
+    pub(super) fn has_work(&self, now: Duration) -> bool {
+        self.waiting(now) > 0 || (self.takes_more() && self.suspects.count() > 0)
     }
 
-    /// At most `most` trials of one group of suspects, in at most `pieces` ranges of equal epochs, and the losses of it.
+    /// At most `most` trials of one group of suspects, in at most `pieces` ranges of equal epochs, and the group's
+    /// losses.
     pub(super) fn take_suspects(
         &mut self,
         most: u64,
@@ -145,32 +233,76 @@ impl Run {
         let attempts = &self.attempts;
         let (taken, lost_with) = self.suspects.take(most, pieces, now, calm, |range| of_one_epoch(attempts, range).0);
         let taken: Vec<_> = taken.into_iter().map(|range| of_one_epoch(attempts, &range)).collect();
-        self.leased += taken.iter().map(|(piece, _)| piece.end - piece.start).sum::<u64>();
+        taken.iter().for_each(|(piece, _)| self.add_leased(piece));
         (taken, lost_with)
     }
 
-    /// Takes at most `most` trials in at most `pieces` ranges of equal epochs.
-    pub(super) fn take(&mut self, most: u64, pieces: usize) -> Vec<(Range<u64>, u32)> {
+    /// Takes trials in at most `pieces` ranges of equal epochs, as far as the session has room.
+    pub(super) fn take(&mut self, room: Room, pieces: usize, now: Duration) -> Vec<(Range<u64>, u32)> {
+        let taken = match &self.lanes {
+            _ if !self.takes_more() => Vec::new(),
+            None => self.take_any(room.slots, pieces),
+            Some(lanes) => {
+                let mut taken = Vec::new();
+                for lane in 0..lanes.count() {
+                    let left = pieces.saturating_sub(taken.len());
+                    taken.extend(self.take_of_lane(lane, room, &taken, left, now));
+                }
+                taken
+            }
+        };
+        taken.iter().for_each(|(piece, _)| self.add_leased(piece));
+        taken
+    }
+
+    /// Of a run with a load. `taken`: of other lanes, for the same session.
+    fn take_of_lane(
+        &mut self,
+        lane: usize,
+        room: Room,
+        taken: &[(Range<u64>, u32)],
+        pieces: usize,
+        now: Duration,
+    ) -> Vec<(Range<u64>, u32)> {
+        let Some(lanes) = &mut self.lanes else { return Vec::new() };
+        let open = lanes.is_open(lane);
+        let alike = taken.iter().filter(|(piece, _)| lanes.is_open_number(piece.start) == open);
+        let gone: u64 = alike.map(|(piece, _)| piece.end - piece.start).sum();
+        // A trial that waits with a busy session takes the place of one that another session could play.
+        let slots = if room.place.slots < room.place.of { room.slots.min(room.idle) } else { room.slots };
+        // What the session took from other lanes takes its room, and not that of this lane.
+        let most = if open { room.ahead } else { slots }.saturating_sub(gone);
+        let most = if open { most } else { most.min(lanes.room(lane, now)) };
+        let mut left = most;
+        let mut of_lane = take_within(&mut self.returned, &self.attempts, numbers_of(lane), left, pieces);
+        left -= length(&of_lane);
+        let fresh = match pieces - of_lane.len() {
+            0 => Vec::new(),
+            pieces if open => lanes.take_arrivals(lane, left, pieces, room.place, now),
+            _ => lanes.take_for_slots(lane, left, now).into_iter().collect(),
+        };
+        of_lane.extend(fresh.into_iter().map(|piece| (piece, 1)));
+        left = most - length(&of_lane);
+        let pieces = pieces - of_lane.len();
+        of_lane.extend(take_within(&mut self.again, &self.attempts, numbers_of(lane), left, pieces));
+        of_lane
+    }
+
+    fn take_any(&mut self, most: u64, pieces: usize) -> Vec<(Range<u64>, u32)> {
         let mut taken = Vec::new();
-        let mut left = if self.draining { 0 } else { most };
+        let mut left = most;
         while left > 0 && taken.len() < pieces {
-            let (piece, epoch) = if let Some(range) = self.returned.take_first(left) {
-                let (piece, epoch) = of_one_epoch(&self.attempts, &range);
-                self.returned.insert(piece.end..range.end);
-                (piece, epoch)
-            } else if let Some(range) = self.fresh.take_first(left) {
-                (range, 1)
-            } else if let Some(range) = self.again.take_first(left) {
-                let (piece, epoch) = of_one_epoch(&self.attempts, &range);
-                self.again.insert(piece.end..range.end);
-                (piece, epoch)
-            } else {
-                break;
-            };
+            let attempts = &self.attempts;
+            let first = |queue: &mut Ranges| take_within(queue, attempts, 0..u64::MAX, left, 1).pop();
+            let mut next = first(&mut self.returned);
+            if self.again_first {
+                next = next.or_else(|| first(&mut self.again));
+            }
+            next = next.or_else(|| Some((self.fresh.take_first(left)?, 1))).or_else(|| first(&mut self.again));
+            let Some((piece, epoch)) = next else { break };
             left -= piece.end - piece.start;
             taken.push((piece, epoch));
         }
-        self.leased += taken.iter().map(|(piece, _)| piece.end - piece.start).sum::<u64>();
         taken
     }
 
@@ -180,8 +312,9 @@ impl Run {
     }
 
     fn take_back(&mut self, trials: &[u64], how: &Circumstances, now: Duration) {
-        self.leased -= trials.len() as u64;
-        let (suspects, others): (Vec<u64>, Vec<u64>) = trials.iter().partition(|trial| self.is_suspect(**trial));
+        trials.iter().for_each(|trial| self.remove_leased(*trial));
+        let wanted = trials.iter().filter(|trial| !self.unwanted.has(**trial));
+        let (suspects, others): (Vec<u64>, Vec<u64>) = wanted.partition(|trial| self.is_suspect(**trial));
         self.suspects.add_back(&suspects, how, now);
         others.into_iter().for_each(|trial| self.returned.insert(trial..trial + 1));
     }
@@ -209,7 +342,8 @@ impl Run {
             }
         }
         self.poisoned.extend(&poisoned);
-        self.leased -= suspects.len() as u64;
+        suspects.iter().for_each(|trial| self.remove_leased(*trial));
+        suspects.retain(|trial| !self.unwanted.has(*trial));
         self.suspects.add_lost(&suspects, how, now);
         self.take_back(&others, how, now);
         poisoned
@@ -217,24 +351,26 @@ impl Run {
 
     /// The store has counted the trial.
     pub(super) fn end(&mut self, trial: u64) {
-        self.done += 1;
-        self.leased -= 1;
+        self.remove_leased(trial);
         self.poisoned.remove(&trial);
         self.attempts.remove(&trial);
         self.suspects.clear(trial);
     }
 
-    /// The store has the end of the trial, and it is played again.
+    /// The trial has ended, is stored, and will be played again.
     pub(super) fn end_for_now(&mut self, trial: u64) {
-        self.leased -= 1;
+        self.remove_leased(trial);
         *self.attempts.entry(trial).or_default() += 1;
         self.suspects.clear(trial);
-        self.again.insert(trial..trial + 1);
+        if !self.unwanted.has(trial) {
+            self.again.insert(trial..trial + 1);
+        }
     }
 
     /// How the run ended, if it did.
-    pub(super) fn over(&self) -> Option<RunState> {
-        if self.done == self.planned {
+    pub(super) fn over(&self, now: Duration) -> Option<RunState> {
+        let waiting = self.returned.count() + self.again.count() + self.suspects.count();
+        if self.leased + waiting == 0 && self.no_more_fresh(now) || self.unwanted.is_all() && self.leased == 0 {
             Some(RunState::Finished)
         } else if self.draining && self.leased == 0 {
             Some(RunState::Interrupted)
@@ -242,12 +378,4 @@ impl Run {
             None
         }
     }
-}
-
-/// The longest beginning of the range whose trials have the same next epoch.
-fn of_one_epoch(attempts: &BTreeMap<u64, u32>, range: &Range<u64>) -> (Range<u64>, u32) {
-    let next = |trial: u64| attempts.get(&trial).copied().unwrap_or(0) + 1;
-    let epoch = next(range.start);
-    let end = range.clone().find(|trial| next(*trial) != epoch).unwrap_or(range.end);
-    (range.start..end, epoch)
 }

@@ -43,8 +43,10 @@ pub(super) struct Session {
     pub(super) stream: Stream,
     /// The session is over then, unless a heartbeat comes.
     pub(super) deadline: Duration,
-    /// Agents that the worker knows; none before its first stream.
+    /// Agents that the worker has configured; none before its first stream.
     pub(super) agents: BTreeSet<String>,
+    /// Trials at once; 0 before its first stream.
+    pub(super) slots: u32,
     pub(super) last_claim: u64,
     pub(super) last_grant: Vec<Lease>,
     /// The group of suspects that it holds.
@@ -78,6 +80,7 @@ impl Session {
             stream: Stream::Awaited,
             deadline,
             agents: BTreeSet::new(),
+            slots: 0,
             last_claim: 0,
             last_grant: Vec::new(),
             suspects: None,
@@ -90,7 +93,7 @@ impl Session {
         self.held.entry(lease.run.clone()).or_default().insert(trial, held);
     }
 
-    /// A lease from before a restart: its id tells which claim was answered last.
+    /// A lease from before a restart. Its id says which claim was answered last.
     pub(super) fn remember(&mut self, lease: &Lease) {
         let claim = claim_of(lease.id);
         if claim > self.last_claim {
@@ -100,6 +103,10 @@ impl Session {
         if claim == self.last_claim {
             self.last_grant.push(lease.clone());
         }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.stream == Stream::Open
     }
 
     pub(super) fn can_play(&self, run: &Run) -> bool {
@@ -128,7 +135,7 @@ impl Session {
         Some((run, *trials.first_key_value()?.0))
     }
 
-    /// The worker has begun these. Returns those that are newly begun.
+    /// Marks these as begun. Returns those that are newly begun.
     pub(super) fn begin(&mut self, session: u64, said: &Held) -> Vec<Lease> {
         let mut begun: Vec<Lease> = Vec::new();
         let Some(trials) = self.held.get_mut(&said.run).filter(|_| !said.trials.is_empty()) else { return begun };
@@ -141,7 +148,7 @@ impl Session {
         begun
     }
 
-    /// What it holds and has begun.
+    /// The begun trials that the session holds.
     pub(super) fn begun(&self, session: u64) -> Vec<Lease> {
         let mut begun: Vec<Lease> = Vec::new();
         for (run, trials) in &self.held {
@@ -162,7 +169,7 @@ impl Session {
             .collect()
     }
 
-    /// What it holds of the listed trials is to be listed again by then. Returns those that it does not hold.
+    /// Each listed trial that it holds must be listed again by `list_by`. Returns those that it does not hold.
     pub(super) fn see(&mut self, listed: &Held, list_by: Duration) -> Vec<Held> {
         let mut strangers = Vec::new();
         let mut stranger = |first: u64, end: u64| {
@@ -189,7 +196,7 @@ impl Session {
         self.take_where(session, |_, _, held| held.list_by <= now)
     }
 
-    /// A worker that comes back says soon what it holds.
+    /// A worker that reconnects must list what it holds by `list_by`.
     pub(super) fn must_list_by(&mut self, list_by: Duration) {
         for held in self.held.values_mut().flat_map(BTreeMap::values_mut) {
             held.list_by = held.list_by.min(list_by);
@@ -205,7 +212,7 @@ impl Session {
         }
     }
 
-    /// Takes out what it holds of these.
+    /// Removes and returns what the session holds of these.
     pub(super) fn take(&mut self, session: u64, given: &Held) -> Vec<Lease> {
         self.take_where(session, |run, trial, held| {
             *run == given.run && held.epoch == given.epoch && given.trials.contains(&trial)
@@ -249,7 +256,7 @@ impl Session {
         }
     }
 
-    /// Takes out what fits, as the fewest leases.
+    /// Removes and returns the trials that match, as the fewest leases.
     fn take_where(&mut self, session: u64, mut fits: impl FnMut(&RunId, u64, &HeldTrial) -> bool) -> Vec<Lease> {
         let mut taken: Vec<Lease> = Vec::new();
         for (run, trials) in &mut self.held {

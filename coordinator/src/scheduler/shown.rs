@@ -1,13 +1,10 @@
-//! Questions about the scheduler: who is connected, who holds what, and what a run waits for.
+//! Read-only questions about the scheduler: connected workers, held trials, and what a run waits for.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use scenario::RunId;
 
-use super::{
-    Scheduler,
-    session::{Session, Stream},
-};
+use super::{Scheduler, run::Run, session::Session};
 
 impl Scheduler {
     #[must_use]
@@ -18,7 +15,7 @@ impl Scheduler {
     /// Sessions with an open stream.
     #[must_use]
     pub fn connected(&self) -> usize {
-        self.sessions.values().filter(|session| session.stream == Stream::Open).count()
+        self.sessions.values().filter(|session| session.is_open()).count()
     }
 
     /// Trials that the session holds.
@@ -35,7 +32,7 @@ impl Scheduler {
 
     #[must_use]
     pub fn is_connected(&self, session: u64) -> bool {
-        self.sessions.get(&session).is_some_and(|session| session.stream == Stream::Open)
+        self.sessions.get(&session).is_some_and(Session::is_open)
     }
 
     /// Whether the session holds trials or may get some. Every session does between runs.
@@ -52,17 +49,52 @@ impl Scheduler {
         self.runs.get(run).map_or(0, |run| run.leased)
     }
 
+    /// Whether a load that the session can play has conversations that begin when slots become free.
+    #[must_use]
+    pub fn waits_for_slots(&self, session: u64) -> bool {
+        let Some(session) = self.sessions.get(&session) else { return false };
+        let full =
+            |run: &Run| run.lanes.as_ref().is_some_and(|lanes| run.takes_more() && lanes.wait_for_slots(self.now));
+        self.runs.values().any(|run| session.can_play(run) && full(run))
+    }
+
+    /// When the load of the run began, in microseconds on this scheduler's clock; `None`: it has none, or it has not begun.
+    #[must_use]
+    pub fn load_began(&self, run: &RunId) -> Option<i64> {
+        self.runs.get(run)?.lanes.as_ref()?.began_micros()
+    }
+
+    /// How old the load of the run was at the last event; zero before it has begun.
+    #[must_use]
+    pub fn load_elapsed(&self, run: &RunId) -> Duration {
+        self.load_elapsed_at(run, self.now)
+    }
+
+    /// How old the load of the run is; zero before it has begun.
+    #[must_use]
+    pub fn load_elapsed_at(&self, run: &RunId, now: Duration) -> Duration {
+        let lanes = self.runs.get(run).and_then(|run| run.lanes.as_ref());
+        lanes.and_then(|lanes| lanes.elapsed(now)).unwrap_or_default()
+    }
+
+    /// From when on the rates of its load may change, since the load began.
+    #[must_use]
+    pub fn rates_may_change_from(&self, run: &RunId, now: Duration) -> Duration {
+        let lanes = self.runs.get(run).and_then(|run| run.lanes.as_ref());
+        lanes.map(|lanes| lanes.may_change_from(now)).unwrap_or_default()
+    }
+
     /// Attempts of the run that were lost so far.
     #[must_use]
     pub fn lost_attempts(&self, run: &RunId) -> u64 {
         self.runs.get(run).map_or(0, |run| run.lost_attempts)
     }
 
-    /// Why trials of the run wait although workers are connected, in words.
+    /// Why trials of the run wait although workers are connected, as a sentence.
     #[must_use]
     pub fn waiting_for(&self, run: &RunId) -> Option<String> {
-        let run = self.runs.get(run).filter(|run| run.has_work())?;
-        let mut connected = self.sessions.values().filter(|session| session.stream == Stream::Open).peekable();
+        let run = self.runs.get(run).filter(|run| run.has_work(self.now))?;
+        let mut connected = self.sessions.values().filter(|session| session.is_open()).peekable();
         connected.peek()?;
         let mut strangers: BTreeSet<&str> = run.agents.iter().map(String::as_str).collect();
         for session in connected {

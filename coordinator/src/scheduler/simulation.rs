@@ -1,7 +1,8 @@
-//! The scheduler against seeded scripts: workers that crash, freeze, lose streams, forget and repeat themselves,
-//! a coordinator that restarts, crashes again and again, and oversleeps, runs that are drained and resumed.
+//! Plays the scheduler against seeded scripts: workers that crash, freeze, lose streams, forget and repeat themselves;
+//! a coordinator that restarts, crash-loops and oversleeps; runs that are drained, paused and resumed, and loads whose rates
+//! change.
 //!
-//! The store is the real one in memory, so that the scheduler's state is compared with what is stored.
+//! The store is the real in-memory store, so that the scheduler's state can be compared with what is stored.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -9,6 +10,7 @@ use self::{mutation::Mutation, script::FaultScript, world::World};
 
 mod batch;
 mod chance;
+mod control;
 mod faults;
 mod ledger;
 mod mutation;
@@ -16,7 +18,7 @@ mod script;
 mod worker;
 mod world;
 
-/// How many seeds there are to play, unless `GABFEST_SEEDS` says otherwise; enough to meet every situation.
+/// How many seeds to play, unless `GABFEST_SEEDS` is set; enough to reach every situation.
 const SEEDS: u64 = 600;
 
 #[test]
@@ -32,13 +34,16 @@ fn every_trial_is_done_exactly_once_whatever_fails() {
         }
     }
     let scripted = [
+        "another rate",
         "duplicate batch",
         "fenced trial",
         "given up",
         "goodbye",
         "interrupted",
+        "load",
         "lost",
         "lost before it began",
+        "paused",
         "poisoned",
         "reclaimed",
         "repeated grant",
@@ -97,9 +102,9 @@ fn seconds(workers: usize, slots: usize, planned: u64, kills: &[f64], seed: u64)
     }
 }
 
-/// Trials take 0.5 to 8.5 s here; a worker that is killed is missed for 3 s, and what it played begins anew.
+/// Trials take 0.5 to 8.5 s here. A killed worker is missed for 3 s, and its trials start again.
 #[test]
-fn two_kills_cost_what_they_broke_off_and_no_solo_lane() {
+fn two_kills_cost_their_trials_and_no_solo_worker() {
     for seed in 0..10 {
         for planned in [64, 300] {
             let undisturbed = seconds(1, 64, planned, &[], seed);
@@ -110,7 +115,7 @@ fn two_kills_cost_what_they_broke_off_and_no_solo_lane() {
     }
 }
 
-/// The audit finds that nothing is poisoned.
+/// The audit checks that nothing is poisoned.
 #[test]
 fn forty_kills_in_a_minute_poison_nothing_and_end_soon_after() {
     let kills: Vec<f64> = (0..40).map(|kill| 3.0 + 1.5 * f64::from(kill)).collect();

@@ -1,4 +1,4 @@
-//! Each rule of leasing by itself, with the times of the protocol.
+//! Each rule of leasing on its own, with the times of the protocol.
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
@@ -8,7 +8,9 @@ use store::{Losses, Recovered};
 use self::harness::{Harness, a, agents, ended, held, lease, run};
 use super::{Action, Event};
 
+mod early;
 mod harness;
+mod lanes;
 mod poison;
 
 #[test]
@@ -17,14 +19,14 @@ fn the_same_claim_gets_the_same_grant_and_a_new_one_the_next() {
     assert_eq!(harness.claim(1, 4), [a(0..4, 1)]);
     assert_eq!(harness.claim_again(1, 4), [a(0..4, 1)]);
     assert_eq!(harness.claim(1, 4), [a(4..8, 1)]);
-    let old = harness.on(Event::Claimed { session: 1, number: 1, want: 4, idle: 4 });
+    let old = harness.on(Event::Claimed { session: 1, number: 1, want: 4, idle: 4, ahead: 0 });
     assert_eq!(old, [], "a claim that was followed by another is answered no more");
     assert_eq!(harness.claim(1, 4), [a(8..10, 1)]);
     assert_eq!(harness.claim(1, 4), []);
 }
 
 #[test]
-fn workers_share_what_is_left_at_the_end() {
+fn workers_share_the_last_trials() {
     let mut harness = Harness::new(100, 2);
     assert_eq!(harness.claim(1, 1_000), [a(0..25, 1)], "of 100 for two workers");
     assert_eq!(harness.claim(2, 10), [a(25..35, 1)], "never more than was asked for");
@@ -62,7 +64,7 @@ fn a_closed_stream_costs_three_seconds_and_silence_thirty() {
 }
 
 #[test]
-fn a_worker_that_comes_back_in_time_keeps_what_it_holds() {
+fn a_worker_that_returns_in_time_keeps_its_trials() {
     let mut harness = Harness::new(4, 1);
     harness.claim(1, 4);
     harness.on(Event::Disconnected { session: 1 });
@@ -74,7 +76,7 @@ fn a_worker_that_comes_back_in_time_keeps_what_it_holds() {
 }
 
 #[test]
-fn what_no_heartbeat_lists_is_returned_and_what_is_not_leased_is_fenced() {
+fn unlisted_trials_are_returned_and_unleased_ones_fenced() {
     let mut harness = Harness::new(10, 1);
     harness.claim(1, 6);
     harness.wait(29.0);
@@ -90,7 +92,7 @@ fn what_no_heartbeat_lists_is_returned_and_what_is_not_leased_is_fenced() {
 }
 
 #[test]
-fn what_is_given_back_is_not_lost() {
+fn released_trials_are_not_lost() {
     let mut harness = Harness::new(8, 1);
     harness.claim(1, 8);
     let given = vec![held("a", 2..4, 1), held("a", 6..20, 1), held("a", 0..1, 9), held("x", 0..9, 1)];
@@ -121,7 +123,7 @@ fn lost_trials_go_first_grouped_by_epoch() {
 }
 
 #[test]
-fn a_drained_run_leases_nothing_more_and_can_go_on() {
+fn a_drained_run_leases_nothing_and_can_resume() {
     let mut harness = Harness::new(6, 1);
     harness.claim(1, 2);
     let stopped = harness.on(Event::RunStopped { run: run("a"), drain: true });
@@ -180,7 +182,7 @@ fn a_run_is_over_when_every_trial_is() {
 }
 
 #[test]
-fn a_restart_goes_on_where_the_store_is() {
+fn a_restart_continues_from_the_store() {
     let lost = |number, begun, proof| Losses { number, begun, all: begun, proof, session: 5 };
     let recovered = Recovered {
         done: vec![0..2, 5..6],
@@ -213,7 +215,7 @@ fn a_restart_goes_on_where_the_store_is() {
 }
 
 #[test]
-fn a_coordinator_that_overslept_blames_nobody() {
+fn a_coordinator_that_overslept_ends_no_session() {
     let mut harness = Harness::new(4, 1);
     harness.claim(1, 4);
     harness.wait(10.0);
@@ -229,7 +231,7 @@ fn a_run_is_leased_to_workers_that_know_all_its_agents() {
     let both = agents(&["mock", "other"]);
     harness.start_knowing("b", 6, both);
     let waiting = |harness: &Harness| harness.scheduler.waiting_for(&run("b"));
-    assert_eq!(waiting(&harness), None, "nobody is connected, and that is said elsewhere");
+    assert_eq!(waiting(&harness), None, "no worker is connected, which another field reports");
     harness.join_knowing(1, &["mock"]);
     harness.join_knowing(2, &[]);
     assert_eq!(harness.claim(2, 9), []);
@@ -257,13 +259,13 @@ fn a_worker_that_comes_back_may_know_other_agents() {
     let mut harness = Harness::new(4, 1);
     assert_eq!(harness.claim(1, 1), [a(0..1, 1)]);
     harness.on(Event::Disconnected { session: 1 });
-    harness.on(Event::Connected { session: 1, agents: agents(&["other"]) });
+    harness.on(Event::Connected { session: 1, agents: agents(&["other"]), slots: 8 });
     assert_eq!(harness.claim(1, 1), [], "what it holds stays its own, and more it does not get");
     assert_eq!(harness.scheduler.leased(&run("a")), 1);
 }
 
 #[test]
-fn what_was_begun_and_given_up_is_leased_with_another_epoch_and_without_suspicion() {
+fn released_begun_trials_get_a_new_epoch_without_suspicion() {
     let mut harness = Harness::new(2, 0);
     for epoch in 1..=4 {
         let session = u64::from(epoch);
@@ -277,7 +279,7 @@ fn what_was_begun_and_given_up_is_leased_with_another_epoch_and_without_suspicio
 }
 
 #[test]
-fn what_is_played_again_goes_last_and_keeps_the_run_open() {
+fn replayed_trials_go_last_and_keep_the_run_open() {
     let mut harness = Harness::new(4, 1);
     assert_eq!(harness.claim(1, 2), [a(0..2, 1)]);
     let again = |trials: Range<u64>| Event::Again { session: 1, run: run("a"), trials: trials.collect() };
@@ -312,8 +314,8 @@ fn a_restart_adopts_no_attempt_that_has_ended() {
 }
 
 #[test]
-fn a_session_s_time_goes_on_while_no_coordinator_hears_it() {
-    // A coordinator that is started every 12 s, and a worker that died before the first of them.
+fn a_session_ages_while_there_is_no_coordinator() {
+    // A coordinator that restarts every 12 s, and a worker that died before the first start.
     for (silent, over_after) in [(0, 30), (12, 18), (24, 6), (31, 0), (3_600, 0)] {
         let recovered = Recovered { leases: vec![lease(7, 1, 0..4)], ..Recovered::default() };
         let mut harness = Harness::new(0, 0);
@@ -329,7 +331,7 @@ fn a_session_s_time_goes_on_while_no_coordinator_hears_it() {
 }
 
 #[test]
-fn only_what_had_begun_counts_as_lost() {
+fn only_begun_attempts_count_as_lost() {
     let mut harness = Harness::new(10, 1);
     harness.claims = 1;
     assert_eq!(harness.claim_with(1, 6, 2), [a(0..6, 1)]);

@@ -49,7 +49,7 @@ impl Unrest {
         self.began + CALM <= since && self.only(since, known)
     }
 
-    /// The same for known losses: before the coordinator began, others may have been lost.
+    /// The same for known losses: other workers may have been lost before the coordinator started.
     pub(super) fn only(&self, since: Duration, known: &[Loss]) -> bool {
         self.lost.iter().filter(|(at, _)| *at + CALM > since).all(|(_, loss)| known.contains(loss))
     }

@@ -6,27 +6,31 @@ use scenario::RunId;
 use store::{Commit, EndedTrial, Part, Piece, SegmentRow};
 
 use super::readable;
-use crate::{dispatcher::command::Refusal, scheduler::Held};
+use crate::{dispatcher::command::Refusal, give_way, scheduler::Held};
 
 /// The longest reason of a refusal.
 const MOST_REASON_CHARS: usize = 500;
 
 /// Reads a batch. Refuses what cannot be stored: an error of the store would interrupt every run.
-pub(super) fn read(session: u64, batch: v1::Batch) -> Result<Commit, Refusal> {
+pub(super) async fn read(session: u64, batch: v1::Batch) -> Result<Commit, Refusal> {
     let v1::Batch { sequence, run, segment, turns, ended, spend } = batch;
     let run = RunId::new(run);
     let of_any = |reason: String| Refusal { reason: shown(&reason), trials: Vec::new() };
-    let ended = ended.into_iter().map(|trial| {
-        let trials = trial.number..trial.number.saturating_add(1);
-        let at_fault = Held { run: run.clone(), trials, epoch: trial.epoch };
-        ended_trial(sequence, trial).map_err(|reason| Refusal { reason: shown(&reason), trials: vec![at_fault] })
-    });
-    let ended: Vec<EndedTrial> = ended.collect::<Result<_, _>>()?;
+    let mut trials = Vec::with_capacity(ended.len());
+    for trial in ended {
+        give_way::after(trials.len()).await;
+        let (number, epoch) = (trial.number, trial.epoch);
+        trials.push(ended_trial(sequence, trial).map_err(|reason| {
+            let at_fault = Held { run: run.clone(), trials: number..number.saturating_add(1), epoch };
+            Refusal { reason: shown(&reason), trials: vec![at_fault] }
+        })?);
+    }
+    let ended: Vec<EndedTrial> = trials;
     check_numbers([sequence]).map_err(of_any)?;
     let spend = proto::trial::spend_from_wire(spend).map_err(|error| of_any(error.to_string()))?;
     check_spend(&spend).map_err(of_any)?;
     let pieces = proto::segment::pieces(segment).map_err(|error| of_any(error.to_string()))?;
-    readable::check(sequence, &pieces, &ended).map_err(|readable::Unreadable { reason, attempt }| {
+    readable::check(sequence, &pieces, &ended).await.map_err(|readable::Unreadable { reason, attempt }| {
         let at_fault = |(number, epoch): (u64, u32)| {
             let trials = number..number.saturating_add(1);
             Held { run: run.clone(), trials, epoch }
@@ -50,10 +54,11 @@ fn ended_trial(sequence: u64, trial: v1::Trial) -> Result<EndedTrial, String> {
     let trial = proto::trial::from_wire(trial).map_err(|error| error.to_string())?;
     check_numbers([number, trial.case])?;
     check_spend(&trial.spend)?;
-    Ok(EndedTrial { trial, pieces })
+    // Its plan says later whether its turns are kept.
+    Ok(EndedTrial { trial, pieces, kept: true })
 }
 
-/// The beginning of a reason, which may quote what was sent.
+/// The start of a reason, which may quote what was sent.
 fn shown(reason: &str) -> String {
     reason.chars().take(MOST_REASON_CHARS).collect()
 }
@@ -80,5 +85,42 @@ fn check_numbers(numbers: impl IntoIterator<Item = u64>) -> Result<(), String> {
     match numbers.into_iter().find(|number| i64::try_from(*number).is_err()) {
         Some(number) => Err(format!("{number} is not a number that can be kept")),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use record::{Failure, FailureKind, Trial, Verdict};
+    use scenario::{CaseId, TrialId};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_long_batch_lets_other_tasks_run_while_it_is_read() {
+        let trial = |number: u64| {
+            let (id, case_id) = (TrialId::new(number.to_string()), CaseId::new("c"));
+            let planned = scenario::Trial { number, id, case: 0, case_id, repeat: 0, seed: 0 };
+            let failure = Failure::new(FailureKind::Dropped, "");
+            proto::trial::to_wire(Trial::unplayed(&planned, 1, Verdict::Skipped, failure), Vec::new())
+        };
+        let batch =
+            v1::Batch { sequence: 1, run: "r".to_owned(), ended: (0..64).map(trial).collect(), ..v1::Batch::default() };
+        let ran = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&ran);
+        let other = tokio::spawn(async move {
+            loop {
+                seen.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        });
+        let commit = read(7, batch).await.expect("it can be stored");
+        other.abort();
+        assert_eq!(commit.ended.len(), 64);
+        assert_eq!(ran.load(Ordering::Relaxed), 7, "after each eight of 64 trials but the last");
     }
 }

@@ -5,13 +5,13 @@ use proto::v1::worker_message::Body;
 
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// Of the batch whose last part has not come.
+    /// The parts received so far of an unfinished batch.
     begun: BytesMut,
     read: u64,
 }
 
 impl Parts {
-    /// Takes the bytes of batches out of what was said. `Ok(None)`: there is nothing to do before the next part comes.
+    /// Takes the bytes of batches out of a message. `Ok(None)`: wait for the next part.
     pub(super) fn read(&mut self, body: Body) -> Result<Option<Body>, String> {
         match body {
             Body::Part(part) => {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_batch_or_too_large_is_refused() {
+    fn invalid_and_too_large_batches_are_refused() {
         assert!(Parts::default().read(part(b"\xff\xff", true)).is_err());
         let mut parts = Parts::default();
         let megabyte = vec![0; 1 << 20];

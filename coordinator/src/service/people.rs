@@ -20,7 +20,7 @@ use crate::{Error, Handle, Progress, dispatcher::command::WorkerShown};
 const WATCH_PERIOD: Duration = Duration::from_millis(100);
 /// Exported trials that may wait for their reader.
 const WAITING_TRIALS: usize = 8;
-/// Their bytes, unless one trial alone has more.
+/// The limit on their bytes, unless a single trial is larger.
 const WAITING_BYTES: usize = 1 << 20;
 const LONGEST_RUN_ID: usize = 64;
 
@@ -36,17 +36,23 @@ impl<S: Store> People<S> {
 
     /// A stored run, with the number of its done trials.
     async fn line(&self, row: RunRow) -> Result<v1::RunLine, Error> {
-        let done = match row.state {
-            RunState::Finished => row.planned,
-            _ => self.handle.watch(&row.id).await?.borrow().counts.ended(),
+        let (done, paused) = match row.state {
+            // A load that ends by time has no number before its end.
+            RunState::Finished if row.planned > 0 => (row.planned, false),
+            _ => {
+                let progress = self.handle.watch(&row.id).await?;
+                let progress = progress.borrow();
+                (progress.counts.ended(), progress.paused)
+            }
         };
         Ok(v1::RunLine {
             run: row.id.as_str().to_owned(),
             name: row.name,
             state: v1::RunState::from(row.state).into(),
-            planned: row.planned,
+            planned: row.planned.max(done),
             done,
             started_at: row.started_at,
+            paused,
         })
     }
 }
@@ -62,7 +68,8 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
         let request = request.into_inner();
         let id = run_id(&request.run).map_err(status)?;
         let plan = read_plan(&request.plan).map_err(status)?;
-        let planned = plan.planned();
+        // A load that ends by time has as many trials as fit.
+        let planned = plan.planned().unwrap_or(0);
         let preflight = proto::trial::spend_from_wire(request.preflight)
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
         check_spend(&preflight).map_err(Status::invalid_argument)?;
@@ -103,6 +110,25 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
         let resumed = self.handle.resume(RunId::new(run.clone()), failed).await.map_err(status)?;
         let (planned, done, again) = (resumed.planned, resumed.done, resumed.again);
         Ok(Response::new(v1::ResumeReply { run, planned, done, again }))
+    }
+
+    async fn pause(&self, request: Request<v1::PauseRequest>) -> Result<Response<v1::PauseReply>, Status> {
+        self.handle.pause(RunId::new(request.into_inner().run)).await.map_err(status)?;
+        Ok(Response::new(v1::PauseReply {}))
+    }
+
+    async fn set_slots(&self, request: Request<v1::SetSlotsRequest>) -> Result<Response<v1::SetSlotsReply>, Status> {
+        let v1::SetSlotsRequest { run, group, slots } = request.into_inner();
+        let group = Some(group).filter(|group| !group.is_empty());
+        self.handle.set_slots(RunId::new(run), group, slots).await.map_err(status)?;
+        Ok(Response::new(v1::SetSlotsReply {}))
+    }
+
+    async fn set_rate(&self, request: Request<v1::SetRateRequest>) -> Result<Response<v1::SetRateReply>, Status> {
+        let v1::SetRateRequest { run, group, rate } = request.into_inner();
+        let group = Some(group).filter(|group| !group.is_empty());
+        let after = self.handle.set_rate(RunId::new(run), group, rate).await.map_err(status)?;
+        Ok(Response::new(v1::SetRateReply { after_millis: u64::try_from(after.as_millis()).unwrap_or(u64::MAX) }))
     }
 
     async fn list(&self, _: Request<v1::ListRequest>) -> Result<Response<v1::ListReply>, Status> {
@@ -209,6 +235,12 @@ fn progress_to_wire(progress: Progress) -> v1::Progress {
         elapsed_millis: progress.elapsed_millis,
         trouble: progress.trouble.unwrap_or_default(),
         waiting_for: progress.waiting_for.unwrap_or_default(),
+        load: progress.load.map(|load| v1::LoadProgress {
+            offered: load.offered,
+            completed: load.completed,
+            dropped: load.dropped,
+            running: load.running,
+        }),
     }
 }
 
@@ -229,7 +261,7 @@ fn read_plan(json: &[u8]) -> Result<Plan, Error> {
     let text = std::str::from_utf8(json).map_err(|error| Error::Refused(format!("the plan is not text: {error}")))?;
     let plan = Plan::from_json(text).map_err(|error| Error::Refused(format!("the plan cannot be read: {error}")))?;
     // `gabfest` builds no plan above these limits; a summary has a line for each case.
-    let (cases, trials) = (plan.case_count(), plan.planned());
+    let (cases, trials) = (plan.case_count(), plan.planned().unwrap_or(0));
     if cases > MAX_CASES || trials > MAX_TRIALS {
         return Err(Error::Refused(format!(
             "the plan has {cases} cases and {trials} trials; at most {MAX_CASES} and {MAX_TRIALS} are played"

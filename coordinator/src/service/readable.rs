@@ -1,9 +1,11 @@
-//! Whether the words of a batch can be read back: what no report could read is refused before it is stored.
+//! Checks that the turns of a batch can be read back: what no report could read is refused before it is stored.
 
 use bytes::Bytes;
 use store::{EndedTrial, Part, Piece};
 
-/// Why words cannot be stored, and whose they are.
+use crate::give_way;
+
+/// Why turns cannot be stored, and to which attempt they belong.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unreadable {
     pub(super) reason: String,
@@ -11,17 +13,18 @@ pub(super) struct Unreadable {
     pub(super) attempt: Option<(u64, u32)>,
 }
 
-/// Reads each piece of a batch to its end, and looks that the trials that ended in it name pieces of their own.
-pub(super) fn check(sequence: u64, pieces: &[Bytes], ended: &[EndedTrial]) -> Result<(), Unreadable> {
+/// Reads each piece of a batch to its end, and checks that the trials that ended in it name pieces of their own.
+pub(super) async fn check(sequence: u64, pieces: &[Bytes], ended: &[EndedTrial]) -> Result<(), Unreadable> {
     let mut attempts = Vec::with_capacity(pieces.len());
     for (piece, place) in pieces.iter().zip(0_u32..) {
+        give_way::after(attempts.len()).await;
         let read = proto::segment::check(piece.clone());
         attempts.push(read.map_err(|proto::segment::Broken { attempt, error }| {
             let reason = format!("piece {place} of batch {sequence}: {error}");
             Unreadable { reason, attempt: attempt.or_else(|| who_names(sequence, place, ended)) }
         })?);
     }
-    for EndedTrial { trial, pieces: named } in ended {
+    for EndedTrial { trial, pieces: named, .. } in ended {
         let whose = (trial.number, trial.epoch);
         let places = named.iter().filter(|piece| piece.sequence == sequence).filter_map(place_of);
         for place in places {

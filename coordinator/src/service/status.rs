@@ -16,9 +16,11 @@ pub(super) fn status(error: Error) -> Status {
             store::Error::Conflict(_) => Status::already_exists(text),
             store::Error::UnknownRun(_) => Status::not_found(text),
             store::Error::SessionOver(_) => Status::failed_precondition(text),
-            store::Error::Unwritable(_) | store::Error::InUse(_) | store::Error::Gone(_) | store::Error::Failed(_) => {
-                Status::unavailable(text)
-            }
+            store::Error::Unwritable(_)
+            | store::Error::InUse(_)
+            | store::Error::Gone(_)
+            | store::Error::Unavailable(_)
+            | store::Error::Failed(_) => Status::unavailable(text),
             store::Error::Version(_) => Status::internal(text),
         },
     }

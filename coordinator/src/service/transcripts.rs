@@ -1,4 +1,4 @@
-//! Winning attempts with their words, in the plan's order, without holding more than a few of them.
+//! Winning attempts with their turns, in the plan's order, without holding more than a few of them.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -12,9 +12,9 @@ use crate::{Error, aggregate};
 
 /// Trials read from the store at a time.
 const PAGE: u32 = 64;
-/// Encoded words that are read at a time, give or take a trial.
+/// Encoded turns to read at a time, rounded up to a whole trial.
 const READ_BYTES: usize = 1 << 20;
-/// For a segment whose pieces are not known; workers send no batch much larger.
+/// The assumed size of a segment whose pieces are unknown; workers send no batch much larger.
 const SEGMENT_BYTES: usize = 256 << 10;
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl<S: Store> Transcripts<S> {
         Ok(self.read.pop_front())
     }
 
-    /// Reads on: each piece once, and no other.
+    /// Reads on. Each piece is read exactly once.
     async fn read(&mut self) -> Result<(), Error> {
         if self.page.is_empty() {
             self.page = aggregate::trials(&*self.store, &self.run, self.next, PAGE).await?.into();
@@ -53,7 +53,7 @@ impl<S: Store> Transcripts<S> {
         for StoredTrial { trial, session, pieces: places, .. } in some {
             // All of them are taken, so that the next trial begins with its own.
             let pieces: Vec<_> = places.into_iter().zip(&mut pieces).collect();
-            // Words that cannot be read are no reason to hand over no others.
+            // Unreadable turns of one trial do not stop the export of others.
             let (turns, unreadable) = match turns(&trial, session, pieces) {
                 Ok(turns) => (turns, String::new()),
                 Err(reason) => (Vec::new(), reason),
@@ -64,7 +64,7 @@ impl<S: Store> Transcripts<S> {
         Ok(())
     }
 
-    /// The next trials of the page: as many as it takes to have [`READ_BYTES`] of words.
+    /// The next trials of the page, enough for [`READ_BYTES`] of turns.
     fn few(&mut self) -> Vec<StoredTrial> {
         let mut bytes = 0;
         let mut few = Vec::new();

@@ -1,10 +1,12 @@
 //! The service that workers call: join, work, and fetch the plans of their leases.
 
+use std::time::Duration;
+
 use proto::v1::{self, coordinator_message as down, worker_message as up};
-use record::Usd;
-use scenario::{Digest, RunId};
+use record::{Usd, runner::Sample};
+use scenario::{Digest, RunId, load::RateChange};
 use store::Store;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
@@ -13,14 +15,14 @@ use super::{batch, parts::Parts, status::status};
 use crate::{
     Error, Handle,
     dispatcher::{
-        command::{Capacity, Message, Order, Refusal},
+        command::{Capacity, Granted, Message, Order, Refusal},
         shares::Share,
     },
     scheduler::Held,
     token::Token,
 };
 
-/// How many orders may wait for a worker to read them.
+/// How many orders may wait until the worker reads them.
 const WAITING_ORDERS: usize = 256;
 /// How many ranges of trials a list may have. No worker sends more.
 const MOST_RANGES: usize = 1 << 20;
@@ -64,7 +66,9 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
         let (orders, outbound) = mpsc::channel(WAITING_ORDERS);
         // The answer must not wait for the first message: a client may send nothing before it has the answer.
         tokio::spawn(listen(self.handle.clone(), request.into_inner(), orders));
-        Ok(Response::new(Box::pin(ReceiverStream::new(outbound).map(|order| Ok(order_to_wire(order))))))
+        let began = self.handle.began();
+        let to_wire = move |order| Ok(order_to_wire(order, || Instant::now().duration_since(began)));
+        Ok(Response::new(Box::pin(ReceiverStream::new(outbound).map(to_wire))))
     }
 
     async fn get_plan(&self, request: Request<v1::GetPlanRequest>) -> Result<Response<v1::GetPlanReply>, Status> {
@@ -73,7 +77,7 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
     }
 }
 
-/// One stream, from its Hello to its end.
+/// One stream, from its Hello until it closes.
 async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMessage>, orders: mpsc::Sender<Order>) {
     let first = tokio::time::timeout(handle.timing().session_ttl, inbound.message()).await;
     let Ok(Ok(Some(v1::WorkerMessage { body: Some(up::Body::Hello(hello)) }))) = first else {
@@ -93,7 +97,7 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
             return;
         }
     };
-    // Only the dispatcher holds a sender from here on, so that dropping it ends the stream.
+    // From here on only the dispatcher holds a sender, so that dropping it ends the stream.
     let answers = orders.downgrade();
     drop(orders);
     let hear = async {
@@ -129,10 +133,17 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
         up::Body::Part(_) => malformed("a part of no batch"),
         up::Body::Beat(beat) => {
             let (unsettled, brief) = (Usd(beat.unsettled_nanos.max(0)), beat.brief);
-            let listed = |held| Message::Heartbeat { held: Some(held).filter(|_| !brief), unsettled };
+            let measured = |runner: v1::Runner| Sample {
+                delay_micros: runner.delay_micros,
+                cpu_permille: runner.cpu_permille,
+                memory_bytes: runner.memory_bytes,
+                descriptors: runner.descriptors,
+            };
+            let runner = beat.runner.map(measured);
+            let listed = |held| Message::Heartbeat { held: Some(held).filter(|_| !brief), unsettled, runner };
             Ok(held(beat.held).map_or_else(too_long, listed))
         }
-        up::Body::Claim(v1::Claim { number, want, idle }) => Ok(Message::Claim { number, want, idle }),
+        up::Body::Claim(v1::Claim { number, want, idle, ahead }) => Ok(Message::Claim { number, want, idle, ahead }),
         up::Body::Begun(begun) => Ok(held(begun.trials).map_or_else(too_long, |trials| Message::Begun { trials })),
         up::Body::Release(release) => {
             let begun = release.begun;
@@ -144,7 +155,7 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
             // The segment is at least half of a batch, so its size bounds the rest.
             let room = handle.room_for(batch.segment.len()).await?;
             let sequence = batch.sequence;
-            match batch::read(session, batch) {
+            match batch::read(session, batch).await {
                 Ok(commit) => Ok(Message::Batch { commit: Box::new(commit), room }),
                 Err(refusal) => Ok(Message::Unstorable { sequence, refusal }),
             }
@@ -161,11 +172,17 @@ fn held(listed: Vec<v1::Held>) -> Option<Vec<Held>> {
     (listed.len() <= MOST_RANGES).then(|| listed.into_iter().map(read).collect())
 }
 
-fn order_to_wire(order: Order) -> v1::CoordinatorMessage {
+/// `now`: on the scheduler's clock.
+fn order_to_wire(order: Order, now: impl Fn() -> Duration) -> v1::CoordinatorMessage {
+    let clock = |heard| Some(v1::Clock { heard_micros: micros(heard), said_micros: micros(now()) });
     let body = match order {
-        Order::Welcome { acknowledged } => down::Body::Welcome(v1::Welcome { acknowledged }),
+        Order::Welcome { acknowledged, heard } => {
+            down::Body::Welcome(v1::Welcome { acknowledged, clock: clock(heard) })
+        }
         Order::Acknowledged { sequence } => down::Body::Acknowledged(v1::Acknowledged { sequence }),
-        Order::Renewed { ttl } => down::Body::Renewed(v1::Renewed { ttl_millis: millis(ttl) }),
+        Order::Renewed { ttl, heard } => {
+            down::Body::Renewed(v1::Renewed { ttl_millis: millis(ttl), clock: clock(heard) })
+        }
         Order::Received { bytes } => down::Body::Received(v1::Received { bytes }),
         Order::Stop { run, drain } => down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain }),
         Order::Share(Share { slots, of }) => down::Body::Share(v1::Share { slots, of }),
@@ -174,18 +191,25 @@ fn order_to_wire(order: Order) -> v1::CoordinatorMessage {
         Order::Refused { sequence, refusal: Refusal { reason, trials } } => {
             down::Body::Refused(v1::Refused { sequence, reason, trials: held_to_wire(trials) })
         }
-        Order::Grant { claim, leases, retry } => {
-            let leases = leases.into_iter().map(|(lease, digest)| v1::Lease {
+        Order::Grant { claim, leases, retry, heard } => {
+            let leases = leases.into_iter().map(|Granted { lease, plan, began, rates }| v1::Lease {
                 run: lease.run.as_str().to_owned(),
-                plan_digest: digest.as_str().to_owned(),
+                plan_digest: plan.as_str().to_owned(),
                 first: lease.trials.start,
                 end: lease.trials.end,
                 epoch: lease.epoch,
+                began_micros: began,
+                rates: rates.into_iter().map(rate_to_wire).collect(),
             });
-            down::Body::Grant(v1::Grant { claim, leases: leases.collect(), retry_millis: millis(retry) })
+            let (leases, retry_millis) = (leases.collect(), millis(retry));
+            down::Body::Grant(v1::Grant { claim, leases, retry_millis, clock: clock(heard) })
         }
     };
     v1::CoordinatorMessage { body: Some(body) }
+}
+
+fn rate_to_wire(RateChange { from, rate }: RateChange) -> v1::RateChange {
+    v1::RateChange { from_micros: micros(from), rate }
 }
 
 fn held_to_wire(trials: Vec<Held>) -> Vec<v1::Held> {
@@ -198,6 +222,10 @@ fn held_to_wire(trials: Vec<Held>) -> Vec<v1::Held> {
     trials.into_iter().map(to_wire).collect()
 }
 
-fn millis(duration: std::time::Duration) -> u32 {
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn millis(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }

@@ -1,17 +1,17 @@
-//! A store that cannot be written for a while, and that counts what is read back from it.
+//! A store whose writes fail for a while, and that counts the bytes read back from it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use record::{Usd, call::Spend, summary::RunState};
+use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
-use store::{Commit, Committed, Error, Lease, Memory, Piece, Recovered, RunRow, Store, StoredTrial};
+use store::{Commit, Committed, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Store, StoredTrial};
 
 #[derive(Debug, Default)]
 pub(crate) struct BreakingStore {
     memory: Memory,
     pub(crate) broken: AtomicBool,
-    /// Of words.
+    /// Bytes of turns.
     pub(crate) read_bytes: AtomicUsize,
 }
 
@@ -42,6 +42,21 @@ impl Store for BreakingStore {
     async fn set_state(&self, run: &RunId, state: RunState, ended_at: Option<i64>) -> Result<(), Error> {
         self.writable()?;
         self.memory.set_state(run, state, ended_at).await
+    }
+
+    async fn set_load_began(&self, run: &RunId, at: i64) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.set_load_began(run, at).await
+    }
+
+    async fn decide(&self, run: &RunId, decision: &Decision, moved: Moved) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.decide(run, decision, moved).await
+    }
+
+    async fn set_runner(&self, run: &RunId, runner: &Runner) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.set_runner(run, runner).await
     }
 
     async fn open_session(&self, worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
@@ -92,6 +107,10 @@ impl Store for BreakingStore {
     ) -> Result<Vec<Lease>, Error> {
         self.writable()?;
         self.memory.end_session(session, reason, proof, begun, at).await
+    }
+
+    async fn lost_over_time(&self, run: &RunId, limit: u32) -> Result<Vec<(i64, u64)>, Error> {
+        self.memory.lost_over_time(run, limit).await
     }
 
     async fn recover(&self, run: &RunId) -> Result<Recovered, Error> {

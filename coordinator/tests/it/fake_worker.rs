@@ -1,4 +1,4 @@
-//! A worker that says exactly what it is told to say.
+//! A worker that sends exactly what a test wants.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ pub(crate) struct FakeWorker {
     words: mpsc::Sender<v1::WorkerMessage>,
     orders: Streaming<v1::CoordinatorMessage>,
     claims: u64,
-    /// Slots: so many of what it is granted begin at once.
+    /// Slots: how many granted trials begin at once.
     pub(crate) idle: u32,
     pub(crate) sequence: u64,
-    /// So many bytes of its batches were read.
+    /// How many bytes of its batches the coordinator has read.
     pub(crate) received: u64,
-    /// What it was told that it does not hold, on the way to another order.
+    /// Trials that a fence order took away while the test waited for another order.
     pub(crate) fenced: Vec<v1::Held>,
 }
 
@@ -41,11 +41,11 @@ impl FakeWorker {
             v1::JoinRequest { worker: "w".to_owned(), slots: 2, protocol: proto::PROTOCOL, ..Default::default() };
         let joined = served.workers.join(request).await.unwrap().into_inner();
         let mut worker = Self::hello_knowing(served, joined.session, joined.token, agents).await;
-        assert_eq!(worker.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0 })));
+        assert!(matches!(worker.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0, .. }))));
         worker
     }
 
-    /// A stream for a session, of which only the Hello was said.
+    /// A stream on which only the Hello was sent.
     pub(crate) async fn hello<S: Store>(served: &mut Served<S>, session: u64, token: impl AsRef<[u8]>) -> Self {
         let token = bytes::Bytes::copy_from_slice(token.as_ref());
         Self::hello_knowing(served, session, token, &["mock"]).await
@@ -77,7 +77,7 @@ impl FakeWorker {
         worker
     }
 
-    /// A stream on which nothing was said.
+    /// A stream on which nothing was sent.
     pub(crate) async fn stream<S: Store>(served: &mut Served<S>) -> Self {
         let (words, outbound) = mpsc::channel(64);
         let orders = served.workers.work(ReceiverStream::new(outbound)).await.unwrap().into_inner();
@@ -98,7 +98,7 @@ impl FakeWorker {
         self.words.send(v1::WorkerMessage { body: Some(word) }).await.unwrap();
     }
 
-    /// The next order besides renewals; `None` when the stream is over.
+    /// The next order other than a renewal; `None` when the stream is over.
     pub(crate) async fn hear(&mut self) -> Option<Order> {
         loop {
             match self.orders.message().await {
@@ -106,7 +106,7 @@ impl FakeWorker {
                     Order::Renewed(_) => {}
                     Order::Received(received) => self.received = received.bytes,
                     Order::Share(share) => {
-                        // One that is not listened to any more waits for nobody either.
+                        // If the coordinator does not listen, it does not wait for confirmation either.
                         let _ = self.words.try_send(v1::WorkerMessage { body: Some(Word::ShareTaken(share)) });
                     }
                     Order::Fenced(fenced) => self.fenced.extend(fenced.trials),
@@ -117,12 +117,12 @@ impl FakeWorker {
         }
     }
 
-    /// Whether nothing is said to it for a while.
-    pub(crate) async fn hears_nothing(&mut self) -> bool {
+    /// Whether it receives nothing for a while.
+    pub(crate) async fn receives_nothing(&mut self) -> bool {
         tokio::time::timeout(Duration::from_millis(50), self.hear()).await.is_err()
     }
 
-    /// What it says last.
+    /// The reason with which the coordinator closes the stream.
     pub(crate) async fn goodbye(&mut self) -> String {
         loop {
             match self.hear().await {
@@ -143,7 +143,7 @@ impl FakeWorker {
     }
 
     pub(crate) async fn claim_as(&mut self, number: u64, want: u32) -> Vec<v1::Lease> {
-        self.say(Word::Claim(v1::Claim { number, want, idle: self.idle.min(want) })).await;
+        self.say(Word::Claim(v1::Claim { number, want, idle: self.idle.min(want), ahead: 0 })).await;
         match self.hear().await {
             Some(Order::Grant(grant)) => {
                 assert_eq!(grant.claim, number);
@@ -156,10 +156,10 @@ impl FakeWorker {
 
     pub(crate) async fn heartbeat(&self, leases: &[v1::Lease], unsettled_nanos: i64) {
         let held = leases.iter().map(|lease| held(lease, lease.first, lease.end)).collect();
-        self.say(Word::Beat(v1::Beat { held, unsettled_nanos, brief: false })).await;
+        self.say(Word::Beat(v1::Beat { held, unsettled_nanos, brief: false, runner: None })).await;
     }
 
-    /// Two turns and the end of each trial, in one batch; acknowledged.
+    /// Sends two turns and the end of each trial in one batch, and waits for the acknowledgement.
     pub(crate) async fn plays(&mut self, plan: &Plan, lease: &v1::Lease, verdict: Verdict) {
         self.sequence += 1;
         let batch = batch(plan, self.sequence, lease, verdict);
@@ -172,7 +172,7 @@ impl FakeWorker {
         assert_eq!(self.hear().await, Some(Order::Acknowledged(v1::Acknowledged { sequence })));
     }
 
-    /// Claims and plays until nothing is lent any more.
+    /// Claims and plays until there is nothing left to lease.
     pub(crate) async fn plays_all(&mut self, plan: &Plan) {
         loop {
             let leases = self.claim(3).await;
@@ -190,7 +190,7 @@ pub(crate) fn held(lease: &v1::Lease, first: u64, end: u64) -> v1::Held {
     v1::Held { run: lease.run.clone(), first, end, epoch: lease.epoch }
 }
 
-/// What the agent said in an attempt, so that a transcript tells which one it is of.
+/// What the agent says in an attempt: a text that identifies the attempt in a transcript.
 pub(crate) fn words(trial: u64, epoch: u32) -> [Turn; 2] {
     [turn(1, &format!("trial {trial}, epoch {epoch}")), turn(2, "bye")]
 }
@@ -198,7 +198,7 @@ pub(crate) fn words(trial: u64, epoch: u32) -> [Turn; 2] {
 pub(crate) fn batch(plan: &Plan, sequence: u64, lease: &v1::Lease, verdict: Verdict) -> v1::Batch {
     let played: Vec<(u64, [Turn; 2])> =
         (lease.first..lease.end).map(|number| (number, words(number, lease.epoch))).collect();
-    let words = played.iter().map(|(number, turns)| (*number, lease.epoch, turns.to_vec()));
+    let words = played.iter().map(|(number, turns)| (*number, lease.epoch, turns.iter().cloned().collect()));
     let (segment, lengths) = proto::segment::encode(words);
     let ended = played.iter().zip((0..).zip(lengths)).map(|((number, turns), (place, bytes))| {
         let piece = v1::Piece { sequence, place, bytes };

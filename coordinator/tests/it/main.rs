@@ -1,9 +1,11 @@
-//! The coordinator as workers and people meet it: real gRPC over in-memory pipes, the store in memory, a paused
-//! clock, and workers that say exactly what a test wants them to say.
+//! The coordinator as workers and people see it: real gRPC over in-memory pipes, the in-memory store, a paused clock,
+//! and workers that send exactly what a test wants.
 
 #![expect(clippy::unwrap_used, reason = "what is unwrapped here is what the tests expect")]
 
 mod breaking_store;
+mod control;
+mod decide;
 mod fake_worker;
 mod faults;
 mod plans;

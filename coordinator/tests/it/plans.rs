@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Call, Failure, FailureKind, Role, Tokens, Trial, Turn, Usd, Verdict, call::Spend, pace::Pace, trial::TurnLatency,
-    turn::Origin,
+    Call, Failure, FailureKind, Role, Tokens, Trial, Turn, Usd, Verdict, call::Spend, call_times::CallTimes,
+    trial::TurnLatency, turn::Origin,
 };
 use scenario::{
     Plan, Source, Strategy,
@@ -47,6 +47,11 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         replays: 2,
         pass_k: None,
         endpoints: std::collections::BTreeMap::new(),
+        transcripts: scenario::plan::Transcripts::All,
+        think_time: false,
+        load: None,
+        decide: None,
+        goodput: None,
     }
 }
 
@@ -64,9 +69,11 @@ pub(crate) fn turn(number: u32, agent: &str) -> Turn {
         total_micros: 2_000,
         retried_micros: 0,
         tokens: Tokens { input: 3, output: 5, ..Tokens::default() },
+        texts: None,
         estimated: false,
         cost: Some(Usd(1_000)),
         plain_priced: false,
+        limits: record::named_limits::NamedLimits::default(),
         reported_cost: None,
         finish: None,
         tries: 1,
@@ -88,6 +95,7 @@ pub(crate) fn turn(number: u32, agent: &str) -> Turn {
         actions: Vec::new(),
         started_micros: 0,
         duration_micros: 2_000,
+        response_micros: None,
         calls: vec![call],
         notes: Vec::new(),
         simulated: None,
@@ -100,10 +108,10 @@ pub(crate) fn spend(turns: &[Turn]) -> Spend {
     spend
 }
 
-pub(crate) fn pace(turns: &[Turn]) -> Pace {
-    let mut pace = Pace::default();
-    turns.iter().flat_map(|turn| &turn.calls).for_each(|call| pace.add_call(call));
-    pace
+pub(crate) fn call_times(turns: &[Turn]) -> CallTimes {
+    let mut call_times = CallTimes::default();
+    turns.iter().flat_map(|turn| &turn.calls).for_each(|call| call_times.add_call(call));
+    call_times
 }
 
 /// The trial as a worker would report it.
@@ -125,10 +133,12 @@ pub(crate) fn trial(plan: &Plan, number: u64, epoch: u32, verdict: Verdict, turn
         turns: turns.len() as u32,
         conversations: 0,
         duration_ms: 4,
-        latencies: turns.iter().map(|_| TurnLatency { total_micros: 2_000, ttft_micros: None }).collect(),
+        began_at_ms: 0,
+        latencies: turns.iter().map(|_| TurnLatency { total_micros: 2_000, ..TurnLatency::default() }).collect(),
         unanswered: 0,
         spend: spend(turns),
-        pace: pace(turns),
+        call_times: call_times(turns),
+        start: None,
         judgments: Vec::new(),
         keep_transcript: true,
         exhausted: false,

@@ -1,4 +1,4 @@
-//! What is said wrongly: each a clear refusal, none of them harms a run.
+//! Invalid messages: each is refused with a clear reason, and none harms a run.
 
 use std::{sync::Arc, time::Duration};
 
@@ -40,7 +40,7 @@ async fn a_worker_of_another_protocol_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_joined_worker_is_told_the_times() {
+async fn a_joined_worker_gets_the_timing() {
     let mut served = served().await;
     let join = v1::JoinRequest { protocol: proto::PROTOCOL, ..v1::JoinRequest::default() };
     let reply = served.workers.join(join).await.unwrap().into_inner();
@@ -48,7 +48,7 @@ async fn a_joined_worker_is_told_the_times() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_follow_the_protocol_ends_the_stream() {
+async fn a_protocol_violation_ends_the_stream() {
     let mut served = served().await;
     let plan = plan(1, 4);
     served.submit("r1", &plan).await;
@@ -74,7 +74,7 @@ async fn what_does_not_follow_the_protocol_ends_the_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_belongs_to_who_joined_it() {
+async fn a_session_belongs_to_the_worker_that_joined() {
     let mut served = served().await;
     let plan = plan(1, 4);
     served.submit("r1", &plan).await;
@@ -92,7 +92,7 @@ async fn a_session_belongs_to_who_joined_it() {
     let mut stranger = FakeWorker::hello(&mut served, worker.session, &other.token).await;
     assert_eq!(stranger.goodbye().await, format!("session {} belongs to another worker", worker.session));
     let mut back = worker.again(&mut served).await;
-    assert_eq!(back.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 1 })));
+    assert!(matches!(back.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 1, .. }))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -116,9 +116,9 @@ async fn batches_come_in_parts_with_beats_between_them() {
     assert!(broken.goodbye().await.starts_with("parts of no batch: "));
 }
 
-/// What is refused, why, and which trial is named.
+/// Each refused message, the reason, and the trial that it names.
 #[tokio::test(start_paused = true)]
-async fn a_batch_that_can_never_be_stored_is_refused_and_the_session_goes_on() {
+async fn an_unstorable_batch_is_refused_and_the_session_continues() {
     let mut served = served().await;
     let plan = plan(1, 40);
     served.submit("r1", &plan).await;
@@ -185,7 +185,7 @@ async fn a_batch_that_can_never_be_stored_is_refused_and_the_session_goes_on() {
             Some(13),
         ),
         (|batch| batch.ended[0].seed += 1, "trial 14 of run r1 has another id, case, repeat or seed", Some(14)),
-        // What is stored as it came, and what no report could read back.
+        // A valid batch whose content no report could read back.
         (
             |batch| {
                 let judgment = v1::Judgment { finding: "pass".to_owned(), ..v1::Judgment::default() };
@@ -226,13 +226,13 @@ async fn a_batch_that_can_never_be_stored_is_refused_and_the_session_goes_on() {
         let mut spoiled = good(next);
         spoil(&mut spoiled);
         worker.say(Word::Batch(spoiled)).await;
-        // Sent before the refusal was heard.
+        // Sent before the refusal arrived.
         worker.say(Word::Batch(v1::Batch { ended: Vec::new(), ..good(next + 1) })).await;
         let Some(Order::Refused(refused)) = worker.hear().await else { panic!("not refused: {reason}") };
         assert_eq!(refused.sequence, next);
         assert!(refused.reason.starts_with(reason), "{}", refused.reason);
         assert_eq!(refused.trials.first().map(|held| held.first), named, "{reason}");
-        assert!(worker.hears_nothing().await, "what follows a refused batch is passed over: {reason}");
+        assert!(worker.receives_nothing().await, "what follows a refused batch is passed over: {reason}");
         worker.plays(&plan, &lease, Verdict::Pass).await;
         worker.sequence += 1;
         worker.say(Word::Batch(v1::Batch { ended: Vec::new(), ..good(worker.sequence) })).await;
@@ -241,21 +241,21 @@ async fn a_batch_that_can_never_be_stored_is_refused_and_the_session_goes_on() {
     assert_eq!(served.progress("r1").await.pass, played);
 }
 
-/// The same bytes with others in the place of these.
+/// The same bytes with `these` replaced by `others`.
 fn with(bytes: &[u8], these: &[u8], others: &[u8]) -> Bytes {
     let at = bytes.windows(these.len()).position(|window| window == these).expect("they are there");
     [&bytes[..at], others, &bytes[at + these.len()..]].concat().into()
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_of_trials_that_were_never_lent_count_for_nothing() {
+async fn results_of_unleased_trials_do_not_count() {
     let mut served = served().await;
     let plan = plan(1, 4);
     served.submit("r1", &plan).await;
     let mut worker = FakeWorker::join(&mut served).await;
     let lease = v1::Lease { run: "r1".to_owned(), first: 0, end: 4, epoch: 1, ..v1::Lease::default() };
     worker.plays(&plan, &lease, Verdict::Pass).await;
-    assert!(worker.hears_nothing().await);
+    assert!(worker.receives_nothing().await);
     assert_eq!(worker.fenced.len(), 4);
     assert_eq!(served.progress("r1").await.pass, 0);
 }
@@ -269,11 +269,11 @@ async fn hostile_lists_and_claims_cost_nothing() {
     let everything = || v1::Held { run: "r1".to_owned(), first: 0, end: u64::MAX, epoch: 1 };
     let backwards = || v1::Held { run: "r1".to_owned(), first: 9, end: 2, epoch: 1 };
     for held in [vec![everything()], vec![backwards()], vec![backwards(), everything(), everything()]] {
-        worker.say(Word::Beat(v1::Beat { held: held.clone(), unsettled_nanos: -5, brief: false })).await;
+        worker.say(Word::Beat(v1::Beat { held: held.clone(), unsettled_nanos: -5, brief: false, runner: None })).await;
         worker.say(Word::Release(v1::Release { trials: held, begun: false })).await;
     }
-    worker.say(Word::Claim(v1::Claim { number: u64::MAX, want: u32::MAX, idle: u32::MAX })).await;
-    assert!(worker.hears_nothing().await, "a claim that counts beyond everything is not answered");
+    worker.say(Word::Claim(v1::Claim { number: u64::MAX, want: u32::MAX, idle: u32::MAX, ahead: u32::MAX })).await;
+    assert!(worker.receives_nothing().await, "a claim that counts beyond everything is not answered");
     let lease = worker.claim(u32::MAX).await.remove(0);
     assert_eq!((lease.first, lease.end), (0, 4));
     worker.say(Word::Leave(v1::Leave {})).await;
@@ -354,12 +354,13 @@ async fn unknown_runs_and_plans_are_not_found() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_does_not_read_loses_its_stream_and_nobody_waits_for_it() {
+async fn a_worker_that_does_not_read_loses_its_stream_and_blocks_no_other() {
     let mut served = served().await;
     let plan = plan(1, 4);
     served.submit("r1", &plan).await;
     let mut deaf = FakeWorker::join(&mut served).await;
-    // Each heartbeat lists what it does not hold, and the answer lists it again: more than a stream and its queue take.
+    // Each heartbeat lists trials that it does not hold, and the answer lists them again: more than a stream and its
+    // queue can hold.
     let nonsense = v1::Held { run: "x".repeat(1_000), first: 0, end: 1, epoch: 1 };
     let beat = v1::Beat { held: vec![nonsense; 50], ..v1::Beat::default() };
     let deafened = async {
@@ -367,9 +368,9 @@ async fn a_worker_that_does_not_read_loses_its_stream_and_nobody_waits_for_it() 
             deaf.say(Word::Beat(beat.clone())).await;
         }
     };
-    // Nobody reads it any more once it is given up.
+    // Nothing reads the stream after it was closed.
     assert!(tokio::time::timeout(Duration::from_secs(5), deafened).await.is_err());
-    // One that does not read holds up its own connection, so the other has another.
+    // A worker that does not read blocks its own connection, so the other one gets a new connection.
     served.reconnect().await;
     let mut other = FakeWorker::join(&mut served).await;
     other.plays_all(&plan).await;
@@ -405,6 +406,6 @@ async fn health_and_reflection_answer() {
 async fn a_welcome_comes_first() {
     let mut served = served().await;
     let mut worker = FakeWorker::join(&mut served).await;
-    worker.say(Word::Claim(v1::Claim { number: 1, want: 1, idle: 1 })).await;
+    worker.say(Word::Claim(v1::Claim { number: 1, want: 1, idle: 1, ahead: 0 })).await;
     assert!(matches!(worker.hear().await, Some(Order::Grant(_))));
 }

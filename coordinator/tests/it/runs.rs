@@ -54,7 +54,7 @@ async fn one_worker_plays_a_run_to_its_summary() {
         (totals.trials.planned, totals.trials.pass, totals.trials.fail, totals.trials.not_started),
         (6, 5, 1, 0)
     );
-    assert_eq!((totals.turns, totals.latency.turn.count, totals.flaky_cases), (12, 12, 1));
+    assert_eq!((totals.turns, totals.latency.times.turn.count, totals.flaky_cases), (12, 12, 1));
     assert_eq!((totals.attempts.total, totals.attempts.lost), (6, 0));
     assert_eq!((totals.tokens["agent"].input, totals.tokens["judge"].input, totals.llm_calls["agent"]), (36, 0, 12));
     assert!((totals.cost.total_usd - 12e-6).abs() < 1e-12 && totals.cost.complete);
@@ -78,7 +78,7 @@ impl IntoId for &str {
 }
 
 #[tokio::test(start_paused = true)]
-async fn watching_tells_at_once_then_calmly_then_last() {
+async fn watching_reports_at_once_then_at_intervals_then_at_the_end() {
     let mut served = served().await;
     let plan = plan(1, 40);
     served.submit("r1", &plan).await;
@@ -117,7 +117,7 @@ async fn a_cancelled_run_stops_at_once_and_for_good() {
     worker.plays(&plan, &v1::Lease { end: 1, ..lease.clone() }, Verdict::Pass).await;
     assert_eq!(served.cancel("r1", false).await, RunState::Cancelled);
     assert_eq!(worker.hear().await, Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: false })));
-    // What was on its way is acknowledged, paid for, and counts for nothing.
+    // Trials in flight are acknowledged and paid for, but do not count.
     worker.plays(&plan, &v1::Lease { first: 1, end: 2, ..lease.clone() }, Verdict::Pass).await;
     assert!(worker.claim(4).await.is_empty());
     assert_eq!(worker.fenced, [held(&lease, 1, 2)]);
@@ -133,7 +133,7 @@ async fn a_cancelled_run_stops_at_once_and_for_good() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drained_run_ends_what_is_played_and_can_be_resumed() {
+async fn a_drained_run_finishes_running_trials_and_can_resume() {
     let mut served = served().await;
     let plan = plan(1, 10);
     served.submit("r1", &plan).await;
@@ -154,7 +154,7 @@ async fn a_drained_run_ends_what_is_played_and_can_be_resumed() {
     assert_eq!((summary.verdict, summary.summary.trials.pass), (RunVerdict::Pass, 10));
     assert_eq!(summary.summary.attempts.lost, 0);
     let again = served.resume("r1").await;
-    assert_eq!((again.planned, again.done), (10, 10), "a finished run is only told");
+    assert_eq!((again.planned, again.done), (10, 10), "a finished run is only reported");
 }
 
 #[tokio::test(start_paused = true)]
@@ -162,7 +162,7 @@ async fn a_run_waits_for_a_worker_that_knows_its_agents() {
     let mut served = served().await;
     let plan = scenario::Plan { agents: vec!["mock".to_owned(), "staging".to_owned()], ..plan(1, 2) };
     served.submit("r1", &plan).await;
-    assert_eq!(served.progress("r1").await.waiting_for, "", "that there is no worker is told by their number");
+    assert_eq!(served.progress("r1").await.waiting_for, "", "the number of workers already says that there is none");
     let mut stranger = FakeWorker::join(&mut served).await;
     assert!(stranger.claim(4).await.is_empty());
     pass(1.0).await;
@@ -175,7 +175,7 @@ async fn a_run_waits_for_a_worker_that_knows_its_agents() {
     assert_eq!(served.progress("r1").await.waiting_for, "");
     let lease = friend.claim(1).await.remove(0);
     friend.plays(&plan, &lease, Verdict::Pass).await;
-    // A coordinator that starts again learns what the worker knows from its stream.
+    // A coordinator that restarts learns the worker's agents from its stream.
     let mut served = Served::new(served.killed(), Config::default()).await;
     let mut stranger = stranger.again(&mut served).await;
     assert!(matches!(stranger.hear().await, Some(Order::Welcome(_))));
@@ -187,7 +187,7 @@ async fn a_run_waits_for_a_worker_that_knows_its_agents() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_whose_quota_is_used_up_interrupts_the_run() {
+async fn a_used_up_quota_interrupts_the_run() {
     let mut served = served().await;
     let plan = plan(1, 10);
     served.submit("r1", &plan).await;
@@ -274,7 +274,7 @@ async fn transcripts_come_in_the_plans_order_wherever_their_segments_are() {
         let worker = &mut workers[turn % 2];
         turn += 1;
         let Some(lease) = worker.claim(7).await.pop() else { break };
-        // The words of an attempt may lie in other batches than its end.
+        // The turns of an attempt may be in other batches than its end.
         worker.sequence += 1;
         let mut words = batch(&plan, worker.sequence, &lease, Verdict::Pass);
         let ended = std::mem::take(&mut words.ended);
@@ -310,7 +310,7 @@ async fn every_word_is_read_back_once() {
     let mut pieces = vec![Vec::new(); TRIALS as usize];
     for sequence in 1..=30 {
         let said = "x".repeat(10_000);
-        let parts = (0..TRIALS).map(|trial| (trial, 1, vec![turn(sequence as u32, &said)]));
+        let parts = (0..TRIALS).map(|trial| (trial, 1, [turn(sequence as u32, &said)].into_iter().collect()));
         let (segment, lengths) = proto::segment::encode(parts);
         written += segment.len();
         for (place, (of, bytes)) in (0..).zip(pieces.iter_mut().zip(lengths)) {

@@ -41,7 +41,7 @@ impl<S: Store> Served<S> {
         Self::new_at(store, config, STARTED_AT).await
     }
 
-    /// Started when the wall clock says so, in unix milliseconds.
+    /// Starts with the wall clock at `at`, in unix milliseconds.
     pub(crate) async fn new_at(store: Arc<S>, config: Config, at: i64) -> Self {
         let wall = AtomicI64::new(at);
         let clock = Clock::new(move || wall.fetch_add(1, Ordering::Relaxed));
@@ -69,12 +69,12 @@ impl<S: Store> Served<S> {
         }
     }
 
-    /// Workers that join from now on have a connection of their own.
+    /// Workers that join from now on use a new connection.
     pub(crate) async fn reconnect(&mut self) {
         self.workers = CoordinatorClient::new(connect(&self.pipes).await);
     }
 
-    /// The process ends in good order.
+    /// Shuts down cleanly.
     pub(crate) async fn drained(self) {
         self.drain.cancel();
         self.coordinator.await.unwrap();
@@ -82,7 +82,7 @@ impl<S: Store> Served<S> {
         self.server.await.unwrap();
     }
 
-    /// The process is gone, without a last word.
+    /// Kills the process without a shutdown.
     pub(crate) fn killed(self) -> Arc<S> {
         self.coordinator.abort();
         self.server.abort();
@@ -148,7 +148,7 @@ async fn connect(pipes: &Pipes) -> Channel {
     Endpoint::from_static("http://coordinator").connect_with_connector(connector).await.unwrap()
 }
 
-/// Lets the coordinator do what it has to do by then.
+/// Lets the coordinator do everything that is due by then.
 pub(crate) async fn pass(seconds: f64) {
     tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
 }

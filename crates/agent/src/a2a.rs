@@ -5,6 +5,8 @@
 //! continues it.
 
 mod card;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod heard;
 mod wire;
 
@@ -16,9 +18,7 @@ use std::{
 
 use async_trait::async_trait;
 use llm::{
-    Call, Named,
-    credential::OauthSettings,
-    hint,
+    Call, Named, hint,
     http::{Answer, HeaderMap, HeaderValue, HttpRequest, Method, Sender, Url, headers, shown_address as address},
     key::KeyRef,
 };
@@ -29,11 +29,11 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{
     Error, Start,
+    access::{self, with_access},
     connection::{Connection, unanswered},
-    http::{CONNECT_WITHIN, settings},
     request::Request,
     response::Response,
-    section::{Connecting, Section, address_fault, keys_of},
+    section::{Connecting, Section, address_fault},
     surroundings::Surroundings,
 };
 
@@ -43,26 +43,19 @@ use heard::{HeardTask, Progress};
 /// Between two looks at a task of an agent that answers before the task is done.
 const LOOKED_AT_EVERY: Duration = Duration::from_millis(250);
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Settings {
-    /// The address of the agent, below which its card is at `/.well-known/agent-card.json`; or the address of the card,
-    /// if it ends in `.json`.
-    pub url: String,
-    /// Where the agent listens, if the address in its card cannot be reached from here.
-    #[serde(default)]
-    pub rpc: Option<String>,
-    /// Sent as `Authorization: Bearer`. Where the key is kept, `env:NAME` or `file:PATH`; never the key.
-    #[serde(default)]
-    pub key: Option<KeyRef>,
-    /// In place of `key`: access tokens by OAuth's client credentials grant.
-    #[serde(default)]
-    pub oauth: Option<OauthSettings>,
-    /// Further headers; a value `env:NAME` or `file:PATH` is read from there.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// Whether replies are streamed. Without it: if the card says that the agent can.
-    #[serde(default)]
-    pub stream: Option<bool>,
+with_access! {
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+    pub struct Settings {
+        /// The address of the agent, below which its card is at `/.well-known/agent-card.json`; or the address of the card,
+        /// if it ends in `.json`.
+        pub url: String,
+        /// Where the agent listens, if the address in its card cannot be reached from here.
+        #[serde(default)]
+        pub rpc: Option<String>,
+        /// Whether replies are streamed. Without it: if the card says that the agent can.
+        #[serde(default)]
+        pub stream: Option<bool>,
+    }
 }
 
 /// The agent, with its connections and its card.
@@ -75,7 +68,7 @@ struct Shared {
     card: Url,
     rpc: Option<Url>,
     headers: HeaderMap,
-    /// Whether calls carry something that only the host of the card may see.
+    /// Whether calls carry secrets, which only the host of the card may receive.
     has_secrets: bool,
     stream: Option<bool>,
     interface: OnceCell<Interface>,
@@ -88,14 +81,14 @@ struct Conversation {
     known: Mutex<KnownTask>,
 }
 
-/// What the agent's answers said so far.
+/// What the agent's answers have said so far.
 #[derive(Debug, Clone, Default)]
 struct KnownTask {
     /// The agent's id of the conversation.
     context: Option<String>,
     /// The task that waits for input.
     task: Option<String>,
-    /// The artifacts of that task that were heard in earlier turns: their ids, and how long they were.
+    /// The artifacts of that task that arrived in earlier turns: their ids and lengths.
     artifacts: BTreeMap<String, usize>,
 }
 
@@ -105,7 +98,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), self.oauth.as_ref(), self.headers.values())
+        self.access().keys()
     }
 
     fn calls_tools(&self) -> bool {
@@ -114,7 +107,7 @@ impl Section for Settings {
 
     fn fault(&self) -> Option<(&'static str, String)> {
         let rpc = || self.rpc.as_deref().and_then(|url| address_fault("rpc", url));
-        address_fault("url", &self.url).or_else(rpc).or_else(|| settings::header_fault(&self.headers, false))
+        address_fault("url", &self.url).or_else(rpc).or_else(|| self.access().fault(false))
     }
 
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
@@ -123,21 +116,14 @@ impl Section for Settings {
 }
 
 impl A2a {
-    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
-        let url = |text: &str| llm::http::address(text).map_err(|reason| settings::Error::Url(reason.to_owned()));
-        let settings::Resolved { headers, templated, keys, credential } =
-            settings::resolve(name, settings.key.as_ref(), settings.oauth.as_ref(), &settings.headers)?;
-        if let Some((name, _)) = templated.first() {
-            return Err(settings::Error::Plain(name.to_string()));
-        }
-        let has_secrets = !keys.is_empty() || credential.is_some();
-        let sender = Sender::new(name, keys, CONNECT_WITHIN)
-            .map_err(|source| settings::Error::Client(source.to_string()))?
-            .with_keys(credential);
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, access::Error> {
+        let resolved = settings.access().resolve_plain(name)?;
+        let has_secrets = !resolved.keys.is_empty() || resolved.credential.is_some();
+        let (sender, headers) = resolved.sender(name)?;
         Ok(Self(Arc::new(Shared {
             sender,
-            card: card::address(url(&settings.url)?),
-            rpc: settings.rpc.as_deref().map(url).transpose()?,
+            card: card::address(access::address(&settings.url)?),
+            rpc: settings.rpc.as_deref().map(access::address).transpose()?,
             headers,
             has_secrets,
             stream: settings.stream,
@@ -192,7 +178,7 @@ impl Call<Request> for Conversation {
 }
 
 impl Shared {
-    /// Reads the card: where the agent listens, and how.
+    /// Reads the card: the agent's address, version and whether it streams.
     async fn find(&self, request: &Request) -> Result<Interface, llm::Error> {
         let mut headers = self.headers.clone();
         headers::write(&request.context, &mut headers);
@@ -230,8 +216,7 @@ impl Shared {
         self.sender.send(&call).await
     }
 
-    /// Takes an answer that is whole. A task that is not done is looked at until it is; the time limit of the call holds
-    /// for this too.
+    /// Takes a complete answer. An unfinished task is polled until it is done, within the time limit of the call.
     async fn hear_whole(
         &self,
         request: &Request,
@@ -268,7 +253,7 @@ impl Shared {
             };
             llm::json::check(&event.data).map_err(|error| malformed(heard, error.to_string()))?;
             let value: Value = serde_json::from_slice(&event.data)
-                .map_err(|error| malformed(heard, format!("it is no JSON: {error}")))?;
+                .map_err(|error| malformed(heard, format!("it is not JSON: {error}")))?;
             if let Some(error) = wire::error(&value) {
                 return Err(error.of(self.sender.name(), &self.sender.hide(place.to_string())));
             }
@@ -305,6 +290,6 @@ impl Shared {
 
     fn json(&self, answer: &Answer, body: &[u8]) -> Result<Value, llm::Error> {
         llm::json::check(body).map_err(|error| self.malformed(answer, error.to_string(), body))?;
-        serde_json::from_slice(body).map_err(|error| self.malformed(answer, format!("it is no JSON: {error}"), body))
+        serde_json::from_slice(body).map_err(|error| self.malformed(answer, format!("it is not JSON: {error}"), body))
     }
 }

@@ -1,7 +1,9 @@
 //! An agent behind AG-UI (Agent User Interaction Protocol): each turn is a run, which answers with a stream of events.
 //!
-//! The client keeps the conversation: it sends the messages, tool calls included, and the state that earlier runs left.
+//! The client keeps the conversation: it sends the messages, including tool calls, and the state of earlier runs.
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod heard;
 mod history;
 mod patch;
@@ -13,9 +15,7 @@ use std::{
 
 use async_trait::async_trait;
 use llm::{
-    Call, Named,
-    credential::OauthSettings,
-    hint,
+    Call, Named, hint,
     http::{HeaderMap, HeaderValue, HttpRequest, Method, PAGE, Sender, Url, headers, shown_address as address},
     key::KeyRef,
 };
@@ -26,12 +26,12 @@ use tokio::time::Instant;
 
 use crate::{
     Error, Start,
+    access::{self, with_access},
     connection::{Connection, last_words, unanswered},
     history::History,
-    http::{CONNECT_WITHIN, settings},
     request::Request,
     response::Response,
-    section::{Connecting, Section, address_fault, keys_of},
+    section::{Connecting, Section, address_fault},
     surroundings::Surroundings,
     template::{Template, Values},
 };
@@ -41,25 +41,18 @@ use history::PlayedTurn;
 
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Settings {
-    /// Where runs are started.
-    pub url: String,
-    /// Sent as `Authorization: Bearer`. Where the key is kept, `env:NAME` or `file:PATH`; never the key.
-    #[serde(default)]
-    pub key: Option<KeyRef>,
-    /// In place of `key`: access tokens by OAuth's client credentials grant.
-    #[serde(default)]
-    pub oauth: Option<OauthSettings>,
-    /// Further headers; a value `env:NAME` or `file:PATH` is read from there.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// The state of a new conversation: JSON with placeholders. Without it: an empty object.
-    #[serde(default)]
-    pub state: Option<Template>,
-    /// What each run gets as `forwardedProps`: JSON with placeholders.
-    #[serde(default)]
-    pub forwarded_props: Option<Template>,
+with_access! {
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+    pub struct Settings {
+        /// The URL that starts a run.
+        pub url: String,
+        /// The state of a new conversation: JSON with placeholders. Without it: an empty object.
+        #[serde(default)]
+        pub state: Option<Template>,
+        /// The `forwardedProps` of each run: JSON with placeholders.
+        #[serde(default)]
+        pub forwarded_props: Option<Template>,
+    }
 }
 
 /// The agent, with its connections.
@@ -81,12 +74,12 @@ struct Conversation {
     known: Mutex<KnownRuns>,
 }
 
-/// What earlier runs left.
+/// The results of earlier runs.
 #[derive(Debug, Clone, Default)]
 struct KnownRuns {
     played: Vec<PlayedTurn>,
     state: Option<Value>,
-    /// The ids of what the agent waits for.
+    /// The ids of the interrupts that the agent waits for.
     interrupts: Vec<String>,
 }
 
@@ -96,7 +89,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), self.oauth.as_ref(), self.headers.values())
+        self.access().keys()
     }
 
     fn calls_tools(&self) -> bool {
@@ -109,7 +102,14 @@ impl Section for Settings {
     }
 
     fn fault(&self) -> Option<(&'static str, String)> {
-        address_fault("url", &self.url).or_else(|| settings::header_fault(&self.headers, false))
+        let remembered = |key, template: &Option<Template>| {
+            let named = template.as_ref()?.misremembered::<()>(&BTreeMap::new());
+            named.map(|_| (key, "has {{ remembered }}, which needs an agent with `reply.remember`".to_owned()))
+        };
+        address_fault("url", &self.url)
+            .or_else(|| self.access().fault(false))
+            .or_else(|| remembered("state", &self.state))
+            .or_else(|| remembered("forwarded_props", &self.forwarded_props))
     }
 
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
@@ -118,17 +118,10 @@ impl Section for Settings {
 }
 
 impl AgUi {
-    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
-        let url = llm::http::address(&settings.url).map_err(|reason| settings::Error::Url(reason.to_owned()))?;
-        let settings::Resolved { mut headers, templated, keys, credential } =
-            settings::resolve(name, settings.key.as_ref(), settings.oauth.as_ref(), &settings.headers)?;
-        if let Some((name, _)) = templated.first() {
-            return Err(settings::Error::Plain(name.to_string()));
-        }
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, access::Error> {
+        let url = access::address(&settings.url)?;
+        let (sender, mut headers) = settings.access().resolve_plain(name)?.sender(name)?;
         headers.insert("accept", EVENTS);
-        let sender = Sender::new(name, keys, CONNECT_WITHIN)
-            .map_err(|source| settings::Error::Client(source.to_string()))?
-            .with_keys(credential);
         Ok(Self(Arc::new(Shared { sender, url, headers, settings: settings.clone() })))
     }
 }
@@ -250,7 +243,7 @@ impl Shared {
             };
             llm::json::check(&event.data).map_err(|error| malformed(heard, error.to_string()))?;
             let value: Value = serde_json::from_slice(&event.data)
-                .map_err(|error| malformed(heard, format!("it is no JSON: {error}")))?;
+                .map_err(|error| malformed(heard, format!("it is not JSON: {error}")))?;
             match heard.event(&value, event.came).map_err(|trouble| malformed(heard, trouble))? {
                 Next::Event => {}
                 Next::End => {

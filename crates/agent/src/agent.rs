@@ -14,15 +14,20 @@ pub trait Agent: Send + Sync + fmt::Debug {
     /// Its name in the settings.
     fn name(&self) -> &str;
 
-    /// The model that it asks, else its name: failed calls count under it.
+    /// The model that it asks, or else its name: failed calls are counted under it.
     fn model(&self) -> &str {
         self.name()
     }
 
-    /// Whether it uses plugins; where it does not, the trial notes them.
+    /// Its system prompt, if its settings have one.
+    fn system(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether it uses plugins. If not, the trial notes them.
     fn understands_plugins(&self) -> bool;
 
-    /// Whether its tool calls are answered by the tools of a [`Start`]; where they are not, the trial notes it.
+    /// Whether the tools of a [`Start`] answer its tool calls. If not, the trial notes it.
     fn uses_tools(&self) -> bool {
         false
     }
@@ -32,17 +37,17 @@ pub trait Agent: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Why no conversation with it can begin here, where that is known in advance.
+    /// Why no conversation can start here, if that is known in advance.
     fn unready(&self) -> Option<String> {
         None
     }
 
-    /// The most that its calls in flight may cost, in nano-dollars; 0 where its endpoint counts them.
+    /// The most that its calls in flight may cost, in nano-dollars; 0 if its endpoint counts them.
     fn unsettled_nanos(&self) -> i64 {
         0
     }
 
-    /// The limits of a connection of its own; those of an endpoint are the endpoint's.
+    /// The limits of the agent's own connection; an endpoint has its own limits.
     fn limit(&self) -> Option<&Arc<llm::limit::Limiter>> {
         None
     }
@@ -50,10 +55,10 @@ pub trait Agent: Send + Sync + fmt::Debug {
     async fn open(&self, start: Start) -> Result<Box<dyn Session>, Error>;
 }
 
-/// What a conversation begins with.
+/// The start of a conversation.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// The conversation's id: no other conversation has it, in this run or another.
+    /// The conversation's id, which is unique over all runs.
     pub conversation: String,
     /// Template of every call's context (role `agent`).
     pub context: llm::Context,
@@ -61,7 +66,7 @@ pub struct Start {
     /// The history before the first message.
     pub opening: Vec<Message>,
     pub plugins: Vec<Plugin>,
-    /// What answers its tool calls; `None` where the scenario has no mocks, or real services are wanted.
+    /// Answers its tool calls; `None` if the scenario has no mocks, or the agent uses real services.
     pub tools: Option<Arc<Tools>>,
 }
 
@@ -77,48 +82,52 @@ pub trait Session: Send {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
-    /// What was said since the last reply, in order; empty: the agent is asked again.
+    /// The messages since the last reply, in order. If empty, the agent is asked again.
     pub messages: &'a [Message],
     /// From 1, over the trial.
     pub turn: u32,
     pub timeout: Duration,
-    /// For agents that trace what they do.
+    /// For agents that trace their work.
     pub trace: Option<llm::Trace>,
     /// For the mock agent; real agents must never see it.
     pub cue: Option<&'a Arc<llm::Cue>>,
 }
 
-/// What came of a turn. Where it took several requests, the times, tokens and costs are those of the last one.
+/// The result of a turn. If it took several requests, the times, tokens and costs are those of the last one.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
     pub text: String,
-    /// Every message of the turn, in order, where `text` alone does not tell: several messages, or words before a tool
+    /// Every message of the turn, in order, if `text` alone is not enough: several messages, or text before a tool
     /// call.
     pub messages: Vec<Said>,
     pub tool_calls: Vec<ToolCall>,
+    /// How many of the turn's tool calls this request was answered with, where a turn took several requests.
+    pub own_calls: usize,
     pub actions: Vec<String>,
-    /// `None` where the agent does not say.
+    /// `None` if the agent does not report it.
     pub usage: Option<llm::Usage>,
     pub model: String,
     pub timing: llm::Timing,
     pub tries: u32,
-    /// Tries that were answered with 429.
+    /// Tries that got a 429.
     pub throttled_tries: u32,
     /// Tries before this one that may have been charged.
     pub lost_tries: u32,
-    /// `None` where the agent's endpoint has no price.
+    /// `None` if the agent's endpoint has no price.
     pub cost_nanos: Option<i64>,
-    /// The price says nothing of a part of the tokens.
+    /// The price does not cover a part of the tokens.
     pub plain_priced: bool,
-    /// What the provider itself says that the request cost.
+    /// The cost that the provider itself reported.
     pub reported_cost_nanos: Option<i64>,
-    /// Why the reply ended; `None` where the agent does not say.
+    /// The provider's limits per minute that are known by now.
+    pub learned: llm::Allowed,
+    /// Why the reply ended; `None` if the agent does not report it.
     pub finish: Option<llm::chat::Finish>,
-    /// What came beside the reply and is worth keeping with the turn.
+    /// Extra information to keep with the turn.
     pub notes: Vec<Note>,
     /// The requests of this turn before the last one: each was answered with calls of tools.
     pub earlier: Vec<Reply>,
-    /// When the request was made, since the message was said.
+    /// The time from the message to the request.
     pub started: Duration,
     /// How long the tools took that the reply called.
     pub tools: Duration,
@@ -136,7 +145,7 @@ impl Reply {
         self.requests().map(|request| request.timing.total + request.tools).sum()
     }
 
-    /// When the last request and its tools had ended, since the message was said.
+    /// The time from the message to the end of the last request and its tools.
     #[must_use]
     pub fn ended(&self) -> Duration {
         let llm::Timing { wait, connect, retried, total, .. } = self.timing;
@@ -152,9 +161,9 @@ pub struct Error {
     pub message: String,
     /// By the request that failed.
     pub spent: Spent,
-    /// What the request that failed took.
+    /// The time and tokens of the failed request.
     pub effort: llm::Effort,
-    /// What the turn had come to before that request, where it was not the first.
+    /// The result of the turn before that request, if it was not the first.
     pub earlier: Option<Box<Reply>>,
 }
 
@@ -165,7 +174,7 @@ impl Error {
         Self { kind, message: message.into(), spent, effort: llm::Effort::default(), earlier: None }
     }
 
-    /// Of a conversation that could not begin: nothing was said yet.
+    /// The error of a conversation that could not start.
     pub(crate) fn before(kind: record::FailureKind, message: impl Into<String>) -> Self {
         Self::new(kind, message, Spent::Nothing)
     }
@@ -178,6 +187,6 @@ pub enum Spent {
     Nothing,
     /// The agent may have worked on it, for an unknown number of tokens.
     Unknown,
-    /// The agent answered, but not with a reply; this is what came.
+    /// The agent answered, but not with a reply; this is the answer.
     Known(Box<Reply>),
 }

@@ -8,7 +8,7 @@ use crate::{
     Agent, connection::Connected, model::ModelAgent, section::Section, settings::Settings, surroundings::Surroundings,
 };
 
-/// Why there is no agent.
+/// Why an agent cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
@@ -17,17 +17,16 @@ pub enum Error {
     Section(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Makes the agent called `name`, a chat model. `model` is what answers for it: the client of its endpoint, or the
-/// mock.
+/// Creates the chat model agent `name`. `model` answers for it: the client of its endpoint, or the mock.
 #[must_use]
 pub fn build(name: &str, settings: &Settings, model: Arc<dyn llm::Chat>) -> Arc<dyn Agent> {
     Arc::new(ModelAgent::new(name, settings, model))
 }
 
-/// Makes the agent called `name` that a section of the settings describes; `None` for a chat model.
+/// Creates the agent `name` that a section of the settings describes; `None` for a chat model.
 ///
 /// # Errors
-/// The settings cannot be meant, or a key is not where they say.
+/// The settings are invalid, or a key is not where they say.
 pub fn connect(name: &str, settings: &Settings, surroundings: &Surroundings) -> Result<Option<Arc<dyn Agent>>, Error> {
     if let Some((key, reason)) = settings.fault() {
         return Err(Error::Misfit(format!("{key} {reason}")));

@@ -1,7 +1,7 @@
-//! What all agents that are no chat model share: the history, the limits, the calls of a conversation.
+//! What all agents other than chat models share: the history, the limits, the calls of a conversation.
 //!
-//! A kind of connection only opens one [`Call`] for each conversation. It gets the messages that the agent should know;
-//! those after the agent's own last message are the ones to answer.
+//! A kind of connection only opens one [`Call`] for each conversation. The call gets the messages that the agent should
+//! know; those after the agent's own last message need an answer.
 
 use std::{fmt, sync::Arc};
 
@@ -19,10 +19,10 @@ use crate::{
 
 /// One kind of connection to an agent.
 pub(crate) trait Connection: Send + Sync + fmt::Debug {
-    /// Opens one conversation, which may keep state: no other conversation uses it.
+    /// Opens a conversation. It may keep state, because no other conversation uses it.
     fn open(&self, start: &Start) -> Result<Arc<dyn Call<Request>>, Error>;
 
-    /// Why no conversation can begin here, where that is known in advance.
+    /// Why no conversation can start here, if that is known in advance.
     fn unready(&self) -> Option<String> {
         None
     }
@@ -132,7 +132,7 @@ impl Session for Conversation {
         if response.is_empty() {
             return Err(nothing_said(self.agent.endpoint(), response));
         }
-        // An agent that keeps its own history never gets its answer again, and the answer may be a megabyte.
+        // An agent that keeps its own history never gets its answer again, and an answer can be a megabyte.
         let kept = if self.history == History::Agent { String::new() } else { response.text.clone() };
         self.request.messages.push(llm::Message::assistant(kept));
         let usage = Some(response.receipt.usage).filter(|usage| *usage != llm::Usage::default());
@@ -152,7 +152,7 @@ pub(crate) fn unanswered(messages: &[llm::Message]) -> usize {
     messages.iter().rposition(|message| message.role == MessageRole::Assistant).map_or(0, |last| last + 1)
 }
 
-/// The last words of the user among messages; empty where the user said nothing.
+/// The last message of the user; empty if there is none.
 pub(crate) fn last_words(messages: &[llm::Message]) -> &str {
     let users = messages.iter().rev().find(|message| message.role == MessageRole::User);
     users.or(messages.last()).map_or("", |message| message.content.as_str())

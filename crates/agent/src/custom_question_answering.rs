@@ -17,7 +17,7 @@ use crate::{
     surroundings::Surroundings,
 };
 
-/// The version of the API that is spoken.
+/// The version of the API.
 const API_VERSION: &str = "2021-10-01";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub struct Settings {
     /// 0 to 1: answers with a smaller confidence are no match.
     #[serde(default)]
     pub confidence_threshold: Option<f64>,
-    /// Answers that are asked for; the best one counts.
+    /// How many answers to request; the best one counts.
     #[serde(default)]
     pub top: Option<u32>,
 }

@@ -1,7 +1,7 @@
 //! An agent of an ElizaOS server, through the sessions of its messaging API.
 //!
-//! A session is opened for each conversation. A message is answered at once (`http`), as a stream (`sse`), or, by
-//! servers that know neither, among the messages of the session, which are then looked at until they come to rest.
+//! A session is opened for each conversation. A message is answered at once (`http`) or as a stream (`sse`). For
+//! servers with neither, the messages of the session are polled until no more arrive.
 
 mod poll;
 
@@ -24,8 +24,8 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{
     Error, Start,
+    access::{self, Access},
     connection::{Connection, last_words, unanswered},
-    http::{CONNECT_WITHIN, settings},
     path::Path,
     reading::{Heard, Reading},
     request::Request,
@@ -34,7 +34,7 @@ use crate::{
     surroundings::Surroundings,
 };
 
-/// What a server that asks for a key looks at.
+/// The header in which a server expects its key.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,7 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
-    /// As a stream, which shows the time to the first words.
+    /// As a stream, which shows the time to the first token.
     #[default]
     Sse,
     /// As the answer to the message.
@@ -69,7 +69,7 @@ pub enum Transport {
     Poll,
 }
 
-/// The server with its connections; its agent's id, once it is known.
+/// The server, and the id of its agent once it is known.
 #[derive(Debug, Clone)]
 pub(crate) struct Eliza(Arc<Server>);
 
@@ -85,7 +85,7 @@ struct Server {
     streamed: Reading,
 }
 
-/// One conversation, with its session once it has one.
+/// One conversation, with its session once it is open.
 #[derive(Debug)]
 struct Conversation {
     server: Arc<Server>,
@@ -106,7 +106,7 @@ impl Section for Settings {
     }
 
     fn fault(&self) -> Option<(&'static str, String)> {
-        address_fault("url", &self.url).or_else(|| settings::header_fault(&self.headers, false))
+        address_fault("url", &self.url).or_else(|| Access::by_headers(&self.headers).fault(false))
     }
 
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
@@ -115,20 +115,16 @@ impl Section for Settings {
 }
 
 impl Eliza {
-    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
-        let base = llm::http::address(&settings.url).map_err(|reason| settings::Error::Url(reason.to_owned()))?;
-        let settings::Resolved { mut headers, templated, mut keys, .. } =
-            settings::resolve(name, None, None, &settings.headers)?;
-        if let Some((name, _)) = templated.first() {
-            return Err(settings::Error::Plain(name.to_string()));
-        }
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, access::Error> {
+        let base = access::address(&settings.url)?;
+        let mut resolved = Access::by_headers(&settings.headers).resolve_plain(name)?;
         if let Some(key) = &settings.key {
-            let key = key.resolve().map_err(settings::Error::Key)?;
-            headers.insert(API_KEY, written::secret(key.expose_secret()).ok_or(settings::Error::KeyText)?);
-            keys.push(key);
+            let key = key.resolve().map_err(access::Error::Key)?;
+            let value = written::secret(key.expose_secret()).ok_or(access::Error::KeyText)?;
+            resolved.headers.insert(API_KEY, value);
+            resolved.keys.push(key);
         }
-        let sender =
-            Sender::new(name, keys, CONNECT_WITHIN).map_err(|source| settings::Error::Client(source.to_string()))?;
+        let (sender, headers) = resolved.sender(name)?;
         let path = |text: &str| Some(Path::parse(text).expect("these are JSONPaths").into());
         let whole = Reading {
             text: path("$.agentResponse.text"),
@@ -183,7 +179,7 @@ impl Call<Request> for Conversation {
         match server.settings.transport {
             Transport::Sse => body["transport"] = "sse".into(),
             Transport::Http => body["transport"] = "http".into(),
-            // The word for servers that answer elsewhere; older ones do not know it and do the same.
+            // Servers that answer over another channel expect this value; older ones ignore it.
             Transport::Poll => body["transport"] = "websocket".into(),
         }
         let mut answer = server.post(request, &messages, &body).await?;
@@ -198,7 +194,7 @@ impl Call<Request> for Conversation {
                 let found = server.poll(request, session, &answer, &value).await?;
                 return Ok(found.into_reply(answer.sent(), answer.connect()));
             }
-            // An agent may decide to say nothing.
+            // An agent may decide not to answer.
             if !value["agentResponse"].is_null() {
                 heard.whole(&body).map_err(|trouble| server.sender.malformed(answer.place(), trouble.0, &body))?;
             }
@@ -299,7 +295,7 @@ impl Server {
     fn json(&self, answer: &Answer, body: &[u8]) -> Result<Value, llm::Error> {
         llm::json::check(body).map_err(|error| self.sender.malformed(answer.place(), error.to_string(), body))?;
         serde_json::from_slice(body)
-            .map_err(|error| self.sender.malformed(answer.place(), format!("it is no JSON: {error}"), body))
+            .map_err(|error| self.sender.malformed(answer.place(), format!("it is not JSON: {error}"), body))
     }
 }
 
@@ -307,7 +303,8 @@ fn usual_poll() -> u64 {
     500
 }
 
-/// Another user for each conversation, so that none remembers another's: a UUID of the names (RFC 9562, version 8).
+/// A new user for each conversation, so that the agent does not remember another one: a UUID of the names (RFC 9562,
+/// version 8).
 fn user_id(context: &llm::Context) -> String {
     let half = |salt: &[u8]| seed_of(&[salt, context.run.as_bytes(), context.conversation.as_bytes()]);
     let (high, low) = (half(b"eliza user, first half"), half(b"eliza user, second half"));

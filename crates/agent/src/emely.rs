@@ -14,25 +14,25 @@ use tokio::time::Instant;
 
 use crate::{
     Error, Start,
+    access::{self, CONNECT_WITHIN},
     connection::Connection,
     history::History,
-    http::{self, CONNECT_WITHIN},
     request::Request,
     response::Response,
     section::{Connecting, Section, address_fault},
     surroundings::Surroundings,
 };
 
-/// What is sent besides the message that is answered, unless the settings say otherwise: three in all.
+/// How many messages are sent before the current one unless the settings say otherwise: three in all.
 const USUAL_HISTORY: History = History::Last(2);
-/// Characters of a reply that count, as Emely's own test framework cuts them.
+/// The characters of a reply that count; Emely's own test framework cuts replies in the same way.
 const USUAL_MAX_CHARACTERS: usize = 128;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
-    /// Where messages are sent, such as `http://localhost:8086/inference`.
+    /// The URL for messages, such as `http://localhost:8086/inference`.
     pub url: String,
-    /// Longer replies are cut; 128 where it is not written.
+    /// Longer replies are cut; 128 by default.
     #[serde(default)]
     pub max_characters: Option<usize>,
 }
@@ -67,11 +67,11 @@ impl Section for Settings {
 }
 
 impl Emely {
-    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, http::settings::Error> {
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, access::Error> {
         let url = llm::http::address(&settings.url)
-            .map_err(|reason| http::settings::Error::Client(format!("url {} {reason}", settings.url)))?;
-        let sender = Sender::new(name, Vec::new(), CONNECT_WITHIN)
-            .map_err(|error| http::settings::Error::Client(error.to_string()))?;
+            .map_err(|reason| access::Error::Client(format!("url {} {reason}", settings.url)))?;
+        let sender =
+            Sender::new(name, Vec::new(), CONNECT_WITHIN).map_err(|error| access::Error::Client(error.to_string()))?;
         let max_characters = settings.max_characters.unwrap_or(USUAL_MAX_CHARACTERS);
         Ok(Self(Arc::new(Shared { sender, url, max_characters })))
     }
@@ -121,7 +121,7 @@ impl Call<Request> for Emely {
     }
 }
 
-/// The service wants two of the headers within the body. Each message but the first begins with a blank.
+/// The service expects two of the headers in the body. Each message except the first starts with a space.
 fn body(request: &Request) -> Value {
     let lines: Vec<&str> = request.messages.iter().map(|message| message.content.as_str()).collect();
     json!({ "accept": "application/json", "Content-Type": "application/json", "text": lines.join("\n ") })

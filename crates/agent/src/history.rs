@@ -4,11 +4,11 @@ use llm::MessageRole;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What of a conversation is sent besides what was just said.
+/// How much of the conversation is sent before the current message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum History {
-    /// Nothing: the agent keeps it, by the id of the conversation or of its own session.
+    /// Nothing: the agent keeps the history, by the id of the conversation or of its own session.
     Agent,
     /// All of it.
     Full,
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again() {
+    fn the_history_that_is_sent() {
         let rows = [
             (History::Full, "suaua", "s0 u1 a2 u3 a4"),
             (History::Agent, "suaua", "s0"),

@@ -4,10 +4,7 @@ mod poll;
 pub mod presets;
 pub mod settings;
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use llm::key::KeyRef;
@@ -25,15 +22,12 @@ use crate::{
     reading::{Heard, Reading},
     request::Request,
     response::Response,
-    section::{Connecting, Section, keys_of},
+    section::{Connecting, Section},
     surroundings::Surroundings,
     template::{self, Template, Text, Values},
 };
 
 pub use settings::{Meaning, Poll, Settings, Verb};
-
-/// A running server accepts at once; the rest of the call's time is for the answer.
-pub(crate) const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// The agent, as its settings describe it, with its connections.
 #[derive(Debug, Clone)]
@@ -62,7 +56,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), self.oauth.as_ref(), self.headers.values())
+        self.access().keys()
     }
 
     fn calls_tools(&self) -> bool {
@@ -85,10 +79,9 @@ impl Section for Settings {
 impl Http {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
         let settings = settings.filled()?.into_owned();
-        let settings::Resolved { headers, templated, keys, credential } = settings.resolve(name)?;
-        let sender = Sender::new(name, keys, CONNECT_WITHIN)
-            .map_err(|source| settings::Error::Client(source.to_string()))?
-            .with_keys(credential);
+        let mut resolved = settings.resolve(name)?;
+        let templated = std::mem::take(&mut resolved.templated);
+        let (sender, headers) = resolved.sender(name)?;
         Ok(Self(Arc::new(Shared { sender, headers, templated, settings })))
     }
 }
@@ -156,7 +149,7 @@ impl Conversation {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
     }
 
-    /// What the first call goes by: an id that is asked for, given in the settings, or none.
+    /// The session of the first call: an id that is requested, given in the settings, or absent.
     async fn begin(&self, request: &Request) -> Result<Kept, llm::Error> {
         let shared = &*self.shared;
         let kept = |session: String| Kept::new(session, &shared.settings.reply);
@@ -171,13 +164,13 @@ impl Conversation {
             let crowded = |error: llm::json::TooMany| shared.sender.malformed(answer.place(), error.to_string(), &body);
             llm::json::check(&body).map_err(crowded)?;
             let value: Value = serde_json::from_slice(&body).map_err(|error| {
-                shared.sender.malformed(answer.place(), format!("its start is no JSON: {error}"), &body)
+                shared.sender.malformed(answer.place(), format!("its start is not JSON: {error}"), &body)
             })?;
             reading.session_of("", &value).ok_or_else(|| {
                 let message = format!("its start has no session at {}", start.session.written());
                 shared.sender.malformed(
                     answer.place(),
-                    hint::with(&message, Some("mend the path `start.session`")),
+                    hint::with(&message, Some("fix the path `start.session`")),
                     &body,
                 )
             })?
@@ -235,7 +228,7 @@ impl Shared {
         Ok(HttpRequest { method: Method::from(method), url, headers, body })
     }
 
-    /// That what came can be a reply at all.
+    /// Checks that the answer can be a reply at all.
     async fn check(&self, answer: &mut Answer) -> Result<(), llm::Error> {
         let status = answer.status().as_u16();
         match self.settings.statuses.get(&status) {
@@ -248,7 +241,7 @@ impl Shared {
             None => return Err(self.sender.rejection(answer).await),
         }
         if let Some(encoding) = answer.encoding() {
-            let message = format!("its encoding is {encoding}, which was not asked for");
+            let message = format!("its encoding is {encoding}, which gabfest did not request");
             return Err(self.sender.malformed(answer.place(), message, b""));
         }
         match answer.media_type() {
@@ -286,13 +279,13 @@ impl Shared {
         self.unsendable(error.to_string())
     }
 
-    /// Nothing was sent, and nothing ever could be.
+    /// An error for a request that was not sent and cannot be.
     fn unsendable(&self, message: String) -> llm::Error {
         llm::Error::Unwritable { endpoint: self.sender.name().to_owned(), message: self.sender.hide(message) }
     }
 }
 
-/// The error with the words that had come.
+/// Adds the text received so far to the error.
 fn with_partial(error: llm::Error, text: &str) -> llm::Error {
     match error {
         llm::Error::Malformed { endpoint, message, .. } => {

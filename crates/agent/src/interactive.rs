@@ -28,7 +28,7 @@ pub use crate::terminal::Terminal;
 
 const NO_TERMINAL: &str = "there is none here";
 
-/// There is nothing to be set.
+/// It has no settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {}
 
@@ -49,7 +49,7 @@ impl Section for Settings {
     }
 }
 
-/// The terminal that gabfest was started from: words go to stderr, since stdout is for data.
+/// The terminal that gabfest was started from. Prompts go to stderr, because stdout is for data.
 #[derive(Debug, Default)]
 pub struct OwnTerminal(Mutex<Option<mpsc::Receiver<io::Result<String>>>>);
 
@@ -67,7 +67,7 @@ struct Conversation {
 }
 
 impl OwnTerminal {
-    /// `None` where stdin or stderr is no terminal.
+    /// `None` if stdin or stderr is not a terminal.
     #[must_use]
     pub fn find() -> Option<Arc<dyn Terminal>> {
         let is_there = io::stdin().is_terminal() && io::stderr().is_terminal();
@@ -80,12 +80,12 @@ impl Terminal for OwnTerminal {
     async fn ask(&self, shown: &str) -> io::Result<Option<String>> {
         let mut lines = self.0.lock().await;
         io::stderr().lock().write_all(record::visible::text(shown).as_bytes())?;
-        // Nothing is read before somebody is asked: other agents leave stdin alone.
+        // Stdin is not read until the first question: other agents do not use it.
         lines.get_or_insert_with(read_lines).recv().await.transpose()
     }
 }
 
-/// A thread of its own: a line that is waited for would hold the end of the program back in a runtime's.
+/// A dedicated thread: a blocking read in the runtime would delay the end of the program.
 fn read_lines() -> mpsc::Receiver<io::Result<String>> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || io::stdin().lines().try_for_each(|line| sender.blocking_send(line)));
@@ -154,13 +154,13 @@ impl Call<Request> for Conversation {
                 let receipt = Receipt { timing, tries: 1, cost_nanos: Some(0), ..Receipt::default() };
                 Ok(Response { text, receipt, ..Response::default() })
             }
-            Ok(None) => Err(failed("whoever sat at the terminal has gone".to_owned())),
+            Ok(None) => Err(failed("the person at the terminal has gone".to_owned())),
             Err(error) => Err(failed(error.to_string())),
         }
     }
 }
 
-/// Without what would move a terminal's cursor or change its colours.
+/// Removes what would move a terminal's cursor or change its colours.
 fn plain(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t')).collect()
 }

@@ -1,4 +1,4 @@
-//! What a conversation keeps of the agent's answers for the calls that follow.
+//! Values of the agent's answers that later calls of the conversation need.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use crate::{
 pub(crate) struct Kept {
     /// The agent's id of the conversation.
     pub(crate) session: String,
-    /// By the names of `reply.remember`. An empty text stands for what no answer said yet.
+    /// By the names of `reply.remember`. An empty text means that no answer had a value yet.
     remembered: Map<String, Value>,
 }
 
@@ -27,7 +27,7 @@ impl Kept {
         Values::of(request, &self.session, &self.remembered)
     }
 
-    /// Takes what an answer said.
+    /// Takes the values of an answer.
     pub(crate) fn take(&mut self, heard: &mut Heard<'_>) {
         if let Some(session) = heard.session.take() {
             self.session = session;

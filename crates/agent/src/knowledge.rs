@@ -1,4 +1,4 @@
-//! Agents that look their answers up in a knowledge base: what QnA Maker and its successor share.
+//! Agents that look up answers in a knowledge base: what QnA Maker and its successor share.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use tokio::time::Instant;
 
 use crate::{
     Error, Start,
+    access::CONNECT_WITHIN,
     connection::{Connection, last_words},
-    http::CONNECT_WITHIN,
     request::Request,
     response::Response,
 };
 
-/// The reply where a service returns no answer.
+/// The reply of a service that returns no answer.
 const NO_MATCH: &str = "No good match found in KB.";
 
 /// How a service is asked and how it answers.
@@ -53,14 +53,14 @@ struct Shared<S> {
     headers: HeaderMap,
 }
 
-/// One conversation: every question is asked by itself.
+/// One conversation. Each question is independent.
 #[derive(Debug)]
 struct Conversation<S> {
     shared: Arc<Shared<S>>,
     request: question::Request,
 }
 
-/// What of an agent's settings cannot be meant.
+/// What is wrong with an agent's settings.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     #[error("its url {0}")]
@@ -98,7 +98,7 @@ impl<S: Service> Connection for Knowledge<S> {
         let request =
             plugin.map_or(Ok(question::Request::default()), |plugin| question::Request::deserialize(&plugin.config));
         let request = request.map_err(|error| {
-            let message = format!("the plugin `{}` is no request of a question: {error}", question::REQUEST);
+            let message = format!("the plugin `{}` is not a valid request of a question: {error}", question::REQUEST);
             Error::before(FailureKind::Misconfigured, message)
         })?;
         Ok(Arc::new(Conversation { shared: Arc::clone(&self.0), request }))

@@ -1,13 +1,14 @@
 //! The system under test: one file per kind of connection.
 //!
-//! An [`Agent`] opens a [`Session`] per conversation; a session takes messages and gives replies.
-//! [`settings`] lists the kinds of agents, and [`build`](mod@build) makes them.
+//! An [`Agent`] opens a [`Session`] per conversation; a session takes messages and returns replies. [`settings`] lists
+//! the kinds of agents, and [`build`](mod@build) creates them.
 //!
 //! `model` is a chat model with its history. Every other kind opens a `connection`, which answers a `request` with a
-//! `response` and shares the layers of chat models: rate limits, retries, time limits and prices. A [`template`] writes
-//! what is sent, a [`reading`] of JSON [`path`]s reads what comes back.
+//! `response` and shares the layers of chat models: rate limits, retries, time limits and prices. A [`template`] builds
+//! the request, a [`reading`] of JSON [`path`]s reads the answer.
 
 pub mod a2a;
+mod access;
 pub mod ag_ui;
 pub mod agent;
 pub mod build;
@@ -15,6 +16,8 @@ mod connection;
 pub mod custom_question_answering;
 pub mod eliza;
 pub mod emely;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod history;
 pub mod http;
 pub mod interactive;

@@ -5,7 +5,7 @@ mod rounds;
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use llm::{FunctionCall, MessageRole};
+use llm::{FunctionCall, MessageRole, chat::Finish};
 use record::{FailureKind, turn::ToolCall};
 use scenario::{Message, Plugin, ids::seed_of, mock::Tool};
 
@@ -21,10 +21,10 @@ use crate::{
     settings, tools,
 };
 
-/// How often tool calls are answered in one turn; a model that wants more of them has lost its way.
+/// How many rounds of tool calls one turn may have; a model that wants more is in a loop.
 const MOST_ROUNDS: u32 = 16;
 
-/// What a tool call is answered with in the history: chat protocols refuse a call that nothing answers.
+/// The result of a tool call in the history if no tool answers it: chat protocols refuse a call without a result.
 const NO_TOOL: &str = r#"{"error":"no such tool is connected"}"#;
 
 pub(crate) struct ModelAgent {
@@ -50,7 +50,7 @@ impl ModelAgent {
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
             history: settings.history.unwrap_or(History::Full),
-            // A chat model's tools are run here; one that has others needs to be told.
+            // gabfest runs a chat model's tools. A model that runs its own needs their addresses.
             tool_addresses: settings.tool_addresses.unwrap_or(false),
         }
     }
@@ -70,6 +70,10 @@ impl Agent for ModelAgent {
 
     fn model(&self) -> &str {
         self.model.name()
+    }
+
+    fn system(&self) -> Option<&str> {
+        self.system.as_deref()
     }
 
     fn understands_plugins(&self) -> bool {
@@ -146,16 +150,19 @@ impl Session for ModelSession {
                 Err(error) => return Err(rounds.broken(error_of(error))),
             };
             let response = Response::from(reply);
-            let is_silent = response.is_empty();
-            if is_silent && rounds.is_first() {
+            let (is_silent, is_refused) = (response.is_empty(), response.finish == Some(Finish::Refused));
+            if is_silent && !is_refused && rounds.is_first() {
                 return Err(nothing_said(self.model.endpoint(), response));
             }
             self.remember(&response);
             if rounds.add(Reply { started, ..reply_of(response) }) {
                 return Err(rounds.excessive(self.model.endpoint()));
             }
+            if is_refused {
+                return Err(rounds.refused(self.model.endpoint()));
+            }
             let left = exchange.timeout.saturating_sub(rounds.took());
-            // Boxed, as few turns call tools and thousands of them wait at once.
+            // Boxed, because few turns call tools and thousands of turns wait at once.
             let goes_on = rounds.count() <= MOST_ROUNDS && Box::pin(self.answer_calls(&mut rounds, left)).await?;
             if !goes_on {
                 return rounds.finish(self.model.endpoint(), is_silent);
@@ -171,7 +178,7 @@ impl Session for ModelSession {
         let Some(mut last) = messages.iter().rposition(|message| message.role == MessageRole::Assistant) else {
             return;
         };
-        // With the answer go the calls that led to it, and what they were answered with.
+        // Removing an answer also removes the calls that led to it, and their results.
         while last > 0 && (messages[last - 1].tool_call_id.is_some() || !messages[last - 1].tool_calls.is_empty()) {
             last -= 1;
         }
@@ -181,8 +188,8 @@ impl Session for ModelSession {
 }
 
 impl ModelSession {
-    /// Gives the last calls the results that mocks have for them. Whether there were any, so that the model is asked
-    /// to go on.
+    /// Gives the last calls the results of their mocks. Returns whether there were any, so that the model is called
+    /// again.
     async fn answer_calls(&mut self, rounds: &mut Rounds, left: Duration) -> Result<bool, Error> {
         let Some(tools) = &self.tools else { return Ok(false) };
         let began = Instant::now();

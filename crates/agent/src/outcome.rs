@@ -1,4 +1,4 @@
-//! The outcome of a request in the words of this crate: a reply, an empty one, or an error with its kind of failure.
+//! The outcome of a request: a reply, an empty one, or an error with its kind of failure.
 
 use llm::chat::Finish;
 use record::FailureKind;
@@ -22,9 +22,6 @@ pub(crate) fn message_of(message: &Message) -> llm::Message {
 
 pub(crate) fn nothing_said(endpoint: &str, response: Response) -> Error {
     let (kind, message) = match response.finish {
-        Some(Finish::Refused) => {
-            (FailureKind::AgentRefused, format!("{endpoint} refused, or a filter held its reply back"))
-        }
         Some(Finish::Length) => {
             (FailureKind::AgentEmpty, format!("{endpoint} answered nothing: a token limit cut its reply"))
         }
@@ -37,7 +34,7 @@ pub(crate) fn error_of(failed: llm::Failed) -> Error {
     let llm::Failed { error, effort } = failed;
     let kind = match &error {
         error if error.is_of_settings() => FailureKind::Misconfigured,
-        // A server can ask that a call is not repeated, whatever its status.
+        // A server can forbid a retry, whatever its status.
         llm::Error::Refused { status: 429, .. } => FailureKind::AgentThrottled,
         llm::Error::Refused { status: 500.., .. } => FailureKind::AgentFailed,
         llm::Error::Refused { .. } => FailureKind::AgentRefused,
@@ -73,6 +70,7 @@ pub(crate) fn reply_of(response: Response) -> Reply {
         cost_nanos: receipt.cost_nanos,
         plain_priced: receipt.plain_priced,
         reported_cost_nanos: receipt.reported_cost_nanos,
+        learned: receipt.learned,
         finish,
         notes,
         ..Reply::default()

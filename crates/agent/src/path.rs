@@ -15,7 +15,7 @@ pub struct Path {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("{written:?} is no JSONPath: it looks like $.reply.text")]
+#[error("{written:?} is not a JSONPath: it looks like $.reply.text")]
 pub struct Error {
     written: String,
     source: serde_json_path::ParseError,
@@ -29,12 +29,12 @@ impl Path {
         }
     }
 
-    /// What stands there and is not null, in order.
+    /// The values that are found and are not null, in order.
     pub(crate) fn find<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
         self.path.query(value).all().into_iter().filter(|found| !found.is_null()).collect()
     }
 
-    /// Whether something stands there, if only null.
+    /// Whether there is a value, even null.
     pub(crate) fn exists(&self, value: &Value) -> bool {
         !self.path.query(value).is_empty()
     }

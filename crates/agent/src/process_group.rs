@@ -1,4 +1,4 @@
-//! A process group that ends with a value of ours, and with this process, however it ends.
+//! A process group that ends when this value is dropped, and when this process ends in any way.
 
 use std::process::Stdio;
 
@@ -9,8 +9,8 @@ use tokio::process::{Child, ChildStdin, Command};
 #[derive(Debug)]
 pub struct Group(Option<Pid>);
 
-/// A process in the group that ends the group when this process ends, however it ends: its stdin is a pipe of
-/// ours, which the system closes.
+/// A process in the group that ends the group when this process ends in any way: its stdin is a pipe of ours, which the
+/// system closes.
 #[derive(Debug)]
 pub struct Leash {
     _process: Child,
@@ -40,7 +40,7 @@ impl Leash {
 
 #[cfg(test)]
 impl Leash {
-    /// What the system does when this process is killed.
+    /// Does what the system does when this process is killed.
     pub(crate) fn let_go(&mut self) {
         drop(self._stdin.take());
     }

@@ -29,7 +29,7 @@ pub struct Settings {
     /// 0 to 100: answers with a smaller score are no match.
     #[serde(default)]
     pub score_threshold: Option<f64>,
-    /// Answers that are asked for; the best one counts.
+    /// How many answers to request; the best one counts.
     #[serde(default)]
     pub top: Option<u32>,
     /// Ask the test index instead of the published one.
@@ -75,7 +75,7 @@ impl Section for Settings {
     }
 }
 
-/// `key` goes before the one that the settings name.
+/// `key` takes precedence over the key in the settings.
 fn connect(name: &str, settings: &Settings, key: Option<&SecretString>) -> Result<Knowledge<QnaMaker>, Fault> {
     let mut url = address(&settings.url).map_err(Fault::Url)?;
     let path = url.path().trim_end_matches('/').trim_end_matches("/qnamaker").to_owned();
@@ -88,7 +88,8 @@ fn connect(name: &str, settings: &Settings, key: Option<&SecretString>) -> Resul
     Knowledge::new(name, QnaMaker { url, settings: settings.clone() }, AUTHORIZATION, "EndpointKey ", key)
 }
 
-/// The scores of QnA Maker go to 100, those of its successor to 1: a threshold of one is silently wrong for the other.
+/// QnA Maker's scores go up to 100, those of its successor to 1: a threshold of one would be silently wrong for the
+/// other.
 fn check_threshold(threshold: Option<f64>) -> Result<(), String> {
     match threshold {
         Some(score) if score > 0.0 && score <= 1.0 => Err(format!(
@@ -148,7 +149,7 @@ mod tests {
     }
 
     fn connected(settings: &Settings) -> Result<Knowledge<QnaMaker>, Fault> {
-        // A second installation is refused, and the first one serves as well.
+        // A second installation is refused, and the first one is good enough.
         let _ = rustls::crypto::ring::default_provider().install_default();
         connect("kb", settings, Some(&SecretString::from("secret")))
     }

@@ -19,7 +19,7 @@ pub use place::ReplyPlaces;
 #[error("{0}")]
 pub(crate) struct Trouble(pub(crate) String);
 
-/// Where in an answer the parts of a reply stand. What is absent is not looked for.
+/// Where the parts of a reply are in an answer. Parts without a place are not read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Reading {
@@ -29,31 +29,32 @@ pub struct Reading {
     pub delta: Option<ReplyPlaces>,
     /// An event in which this finds something other than false ends a streamed answer.
     pub done: Option<ReplyPlaces>,
-    /// Tool calls, or lists of them. A call's name, arguments, id and result are understood under their usual keys.
+    /// Tool calls, or lists of them. The usual keys for a call's name, arguments, id and result are recognised.
     pub tool_calls: Option<ReplyPlaces>,
-    /// Results of tool calls that come apart from the calls, or lists of them. The id of the call tells them apart.
+    /// Results of tool calls that arrive separately from the calls, or lists of them. They are matched by the id of the
+    /// call.
     pub tool_results: Option<ReplyPlaces>,
     /// Names of actions, or lists of them.
     pub actions: Option<ReplyPlaces>,
     /// The agent's id of the conversation, for the calls that follow: `{{ session }}`.
     pub session: Option<ReplyPlaces>,
-    /// Where this finds something other than false, the answer is an error, and that is its message.
+    /// If this finds something other than false, the answer is an error with this message.
     pub error: Option<ReplyPlaces>,
     pub input_tokens: Option<ReplyPlaces>,
     pub output_tokens: Option<ReplyPlaces>,
-    /// What stands between two pieces of `delta`; nothing without it.
+    /// Goes between two pieces of `delta`; nothing by default.
     pub join: Option<String>,
-    /// Whether each piece of `delta` is the whole text so far and not what was added to it.
+    /// Whether each piece of `delta` is the whole text so far, rather than an addition.
     pub cumulative: bool,
     /// Values to keep for the calls of the conversation that follow, by name: `{{ remembered.NAME }}`.
     pub remember: BTreeMap<String, ReplyPlaces>,
 }
 
 impl Reading {
-    /// What of the settings cannot be meant.
+    /// What is wrong with the settings.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if self.join.is_some() && self.cumulative {
-            return Some("`reply.join` stands between pieces, and `reply.cumulative` says that there are none");
+            return Some("`reply.join` goes between pieces, and with `reply.cumulative` there are none");
         }
         if (self.join.is_some() || self.cumulative) && self.delta.is_none() {
             return Some("`reply.join` and `reply.cumulative` are for the pieces of `reply.delta`");
@@ -83,7 +84,7 @@ impl Reading {
         Some(id.as_str().map_or_else(|| id.to_string(), str::to_owned))
     }
 
-    /// These places where there are any, else those beneath.
+    /// These places if there are any, or else those of `beneath`.
     pub(crate) fn over(self, beneath: Self) -> Self {
         Self {
             text: self.text.or(beneath.text),
@@ -102,7 +103,7 @@ impl Reading {
         }
     }
 
-    /// Whether a part of the reply may stand in an event of this name.
+    /// Whether a part of the reply can be in an event of this name.
     pub(crate) fn is_read_in(&self, event: &str) -> bool {
         let Self { text, delta, done, tool_calls, tool_results, actions, session, error, .. } = self;
         let Self { input_tokens, output_tokens, remember, .. } = self;
@@ -114,7 +115,7 @@ impl Reading {
     }
 }
 
-/// An empty text is nothing: servers write it where others write null.
+/// An empty text counts as nothing: some servers write it where others write null.
 pub(crate) fn is_something(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false)) && value.as_str() != Some("")
 }

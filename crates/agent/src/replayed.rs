@@ -32,12 +32,12 @@ const MOST_BYTES: u64 = 1 << 30;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Settings {
-    /// What is said, in order, in every conversation.
+    /// The answers of every conversation, in order.
     pub answers: Vec<String>,
-    /// Whether the answers begin again after the last one; without it the agent then has nothing to say.
+    /// Whether the answers start again after the last one. If not, the agent then says nothing.
     pub repeat: bool,
-    /// The `transcripts.jsonl` of an old run: each trial's agent says what it said then. Such a file holds the
-    /// trials that did not pass, and those whose transcripts were to be kept.
+    /// The `transcripts.jsonl` of an old run: each trial's agent says what it said then. Such a file holds the trials
+    /// that did not pass, and those whose transcripts were kept on request.
     pub transcripts: Option<PathBuf>,
 }
 
@@ -47,7 +47,7 @@ pub enum Error {
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{path} is larger than {MOST_BYTES} bytes")]
     TooLarge { path: PathBuf },
-    #[error("line {line} of {path} is no transcript")]
+    #[error("line {line} of {path} is not a transcript")]
     Line { path: PathBuf, line: usize, source: serde_json::Error },
 }
 
@@ -73,7 +73,7 @@ struct Conversation {
     said: AtomicUsize,
 }
 
-/// What is read of a transcript.
+/// The parts of a transcript that are needed.
 #[derive(Deserialize)]
 struct Line {
     trial_id: String,
@@ -88,7 +88,7 @@ impl Section for Settings {
     fn fault(&self) -> Option<(&'static str, String)> {
         match (&self.answers[..], &self.transcripts) {
             ([], None) => Some(("answers", "is missing: write `answers` or `transcripts`".to_owned())),
-            ([_, ..], Some(_)) => Some(("transcripts", "stands beside `answers`: write one of them".to_owned())),
+            ([_, ..], Some(_)) => Some(("transcripts", "cannot be used with `answers`: write one of them".to_owned())),
             _ => None,
         }
     }
@@ -159,7 +159,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Arc<[Response]>>, Error> {
             line: index + 1,
             source,
         })?;
-        // Programs of the scenario are no words of the agent.
+        // Programs of the scenario are not messages of the agent.
         let talked = line.turns.into_iter().filter(|turn| turn.speaker != record::turn::Origin::Program);
         trials.insert(line.trial_id, talked.map(spoken).collect());
     }

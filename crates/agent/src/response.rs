@@ -1,4 +1,4 @@
-//! What comes back for one request: from a connection, or from a chat model that plays the agent.
+//! The response to one request: from a connection, or from a chat model that plays the agent.
 
 use llm::{
     Receipt, call,
@@ -10,11 +10,11 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Response {
     pub(crate) text: String,
-    /// Every message, in order, where there are several; else empty.
+    /// Every message, in order, if there are several; otherwise empty.
     pub(crate) messages: Vec<Said>,
     pub(crate) tool_calls: Vec<ToolCall>,
     pub(crate) actions: Vec<String>,
-    /// What came beside the text and is worth keeping, such as what a program wrote to stderr.
+    /// Extra information to keep, such as what a program wrote to stderr.
     pub(crate) notes: Vec<Note>,
     /// Of a chat model.
     pub(crate) finish: Option<Finish>,
@@ -24,13 +24,13 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// Whether nothing was said and nothing was done.
+    /// Whether there is no text and no action.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.tool_calls.is_empty() && self.actions.is_empty()
     }
 }
 
-/// Several messages that do not tell when the tools were called: the calls come first. One message is no list.
+/// Several messages without positions of tool calls: the calls come first. A single message needs no list.
 pub(crate) fn several(texts: &[String]) -> Vec<Said> {
     let said = |text: &String| Said { text: text.clone(), tool_calls_before: u32::MAX };
     if texts.len() > 1 { texts.iter().map(said).collect() } else { Vec::new() }

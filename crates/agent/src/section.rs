@@ -1,4 +1,4 @@
-//! What every section of an agent's settings says about its kind of agent.
+//! The interface of a section of an agent's settings.
 
 use llm::{credential::OauthSettings, key::KeyRef};
 
@@ -15,7 +15,7 @@ pub(crate) trait Section {
     /// The key of the section.
     fn name(&self) -> &'static str;
 
-    /// The places of all keys that it names, which no sink may show.
+    /// The places of all keys in the section, which no sink may show.
     fn keys(&self) -> Vec<KeyRef> {
         Vec::new()
     }
@@ -30,20 +30,20 @@ pub(crate) trait Section {
         USUAL_TIMEOUT_MS
     }
 
-    /// What of a conversation is sent, unless the settings say so.
+    /// How much of the conversation is sent by default.
     fn usual_history(&self) -> History {
         History::Agent
     }
 
-    /// What of the section cannot be meant: the key, and why. Keys that are kept elsewhere are not looked for.
+    /// What is wrong with the section: the key and the reason. Does not check that keys are where the settings say.
     fn fault(&self) -> Option<(&'static str, String)> {
         None
     }
 
-    /// Makes the connection of the agent called `name`.
+    /// Creates the connection of the agent `name`.
     ///
     /// # Errors
-    /// The settings cannot be meant, or a key is not where they say.
+    /// The settings are invalid, or a key is not where they say.
     fn connect(&self, name: &str, surroundings: &Surroundings) -> Connecting;
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn address_fault(key: &'static str, written: &str) -> Option<(&'stati
     llm::http::address(written).err().map(|reason| (key, reason.to_owned()))
 }
 
-/// A key, the secret of an OAuth client, and the values that are kept elsewhere.
+/// The places of a key, of the secret of an OAuth client, and of values from the environment or files.
 pub(crate) fn keys_of<'a>(
     key: Option<&KeyRef>,
     oauth: Option<&OauthSettings>,

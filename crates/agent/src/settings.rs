@@ -17,10 +17,10 @@ macro_rules! settings {
         pub struct Settings {
             #[serde(default)]
             pub kind: Kind,
-            /// The endpoint behind which the agent listens; an agent of kind `mock` needs none.
+            /// The endpoint of the agent; an agent of kind `mock` needs none.
             #[serde(default)]
             pub endpoint: Option<String>,
-            /// A system prompt that stands before every conversation.
+            /// A system prompt at the start of every conversation.
             #[serde(default)]
             pub system: Option<String>,
             /// Tools that the agent is offered, in OpenAI's form.
@@ -28,30 +28,31 @@ macro_rules! settings {
             pub tools: Vec<Value>,
             #[serde(default)]
             pub plugins: Plugins,
-            /// 0 to 2; the endpoint's own where it is not written.
+            /// 0 to 2; by default the endpoint's.
             #[serde(default)]
             pub temperature: Option<f64>,
-            /// The most tokens of one reply; the endpoint's own limit where it is not written.
+            /// The most tokens of one reply; by default the endpoint's limit.
             #[serde(default)]
             pub max_tokens: Option<u32>,
-            /// What of a conversation is sent besides what was just said. A chat model gets all of it; an agent of another
-            /// kind keeps it by itself, unless this says otherwise.
+            /// How much of the conversation is sent before the current message. By default a chat model gets all of it;
+            /// an agent of another kind keeps the history itself.
             #[serde(default)]
             pub history: Option<History>,
-            /// How often it is called; a chat model has those of its endpoint.
+            /// How often it may be called; a chat model uses the limits of its endpoint.
             #[serde(default)]
             pub limits: limit::Settings,
-            /// For one try of a call, from its first byte to its last; 120,000 where it is not written.
+            /// The time limit of one try of a call, from its first byte to its last; 120,000 by default.
             #[serde(default)]
             pub timeout_ms: Option<u64>,
             /// Of calls that cannot have reached it, or that it throttled.
             #[serde(default)]
             pub retries: Option<Retries>,
-            /// What it costs, in US dollars; a chat model has the price of its endpoint.
+            /// Its price, in US dollars; a chat model has the price of its endpoint.
             #[serde(default)]
             pub price: Option<Price>,
-            /// Whether it is told with every call where it may call its tools, which the scenario's mocks answer. Without it:
-            /// agents behind `http`, `a2a`, `ag_ui`, `eliza`, `subprocess` and `websocket` are, and chat models are not.
+            /// Whether every call includes the address of its tools, which the scenario's mocks answer. By default
+            /// agents behind `http`, `a2a`, `ag_ui`, `eliza`, `subprocess` and `websocket` get it, and chat models do
+            /// not.
             #[serde(default)]
             pub tool_addresses: Option<bool>,
             $($(#[$attribute])* #[serde(default)] pub $section: Option<$kind>,)+
@@ -69,11 +70,11 @@ macro_rules! settings {
 
 // The kinds of agents: a new one is a file with its settings and a line here.
 settings! {
-    /// Any HTTP API that speaks JSON.
+    /// Any HTTP API with JSON.
     http: http::Settings,
-    /// An agent that speaks A2A.
+    /// An A2A agent.
     a2a: a2a::Settings,
-    /// An agent that speaks AG-UI.
+    /// An AG-UI agent.
     ag_ui: ag_ui::Settings,
     /// An agent of an ElizaOS server.
     eliza: eliza::Settings,
@@ -93,7 +94,7 @@ settings! {
     custom_question_answering: custom_question_answering::Settings,
 }
 
-/// What an agent costs that is no chat model, in US dollars. What is not written costs nothing.
+/// The price of an agent that is not a chat model, in US dollars. Keys that are left out cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Price {
@@ -108,7 +109,7 @@ pub struct Price {
     pub output_per_million: f64,
 }
 
-/// Which chat model answers. Agents of other kinds have a section of their own: `http`, …
+/// Which chat model answers. Agents of other kinds have their own section: `http`, …
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -123,7 +124,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Plugins {
-    /// The agent does not know them; the trial notes them.
+    /// The agent ignores them; the trial notes them.
     #[default]
     Ignore,
     /// Sent as `plugins` in the body of every request.
@@ -131,7 +132,7 @@ pub enum Plugins {
 }
 
 impl Settings {
-    /// What of the settings does not fit together or cannot be meant: the key, with the section's before it, and why.
+    /// What is wrong with the settings: the key, with the name of its section, and the reason.
     #[must_use]
     pub fn fault(&self) -> Option<(String, String)> {
         self.misplaced().map(|(key, reason)| (key.to_owned(), reason)).or_else(|| {
@@ -170,6 +171,12 @@ impl Settings {
                         format!("is for chat models; the section `{section}` says what this one is"),
                     ));
                 }
+                if !self.limits.learn {
+                    return Some((
+                        "limits.learn",
+                        "is for endpoints: an agent of this kind teaches gabfest no limits".to_owned(),
+                    ));
+                }
                 if self.timeout_ms == Some(0) {
                     return Some(("timeout_ms", "is 0, in which nothing can be answered".to_owned()));
                 }
@@ -179,7 +186,9 @@ impl Settings {
                 let misplaced = model.into_iter().find(|(_, written)| *written);
                 misplaced.map(|(key, _)| (key, format!("is for chat models, and `{section}` makes this agent none")))
             }
-            [first, second, ..] => Some((second, format!("stands beside `{first}`: an agent has one connection"))),
+            [first, second, ..] => {
+                Some((second, format!("cannot be used with `{first}`: an agent has one connection")))
+            }
         }
     }
 
@@ -189,13 +198,13 @@ impl Settings {
         self.kind == Kind::Openai && self.endpoint.is_none() && self.sections().is_empty()
     }
 
-    /// The places of all keys that it names, which no sink may show.
+    /// The places of all keys in the settings, which no sink may show.
     #[must_use]
     pub fn keys(&self) -> Vec<KeyRef> {
         self.sections().into_iter().flat_map(Section::keys).collect()
     }
 
-    /// Who of the agents that call no tools over the network it is.
+    /// The name of the agent's kind if it calls no tools over the network.
     fn without_tools(&self) -> Option<String> {
         let sections = self.sections();
         if sections.is_empty() && self.kind == Kind::Mock {

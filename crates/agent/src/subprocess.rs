@@ -1,6 +1,6 @@
-//! An agent that is a program of this machine: JSON lines in at stdin, JSON lines out at stdout.
+//! An agent that is a program on this machine: JSON lines in on stdin, JSON lines out on stdout.
 //!
-//! The operator of the worker must allow it. What it gets of the environment is written in the settings.
+//! The operator of the worker must allow it. The settings list what it gets of the environment.
 
 mod process;
 
@@ -40,7 +40,7 @@ use process::Process;
 /// What a program may see of the worker's own environment.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
 
-/// Variables of a program that has a conversation to itself: where it may call its tools.
+/// Variables of a program that has its own conversation: the addresses of its tools.
 const TOOLS_URL: &str = "GABFEST_TOOLS_URL";
 const MCP_URL: &str = "GABFEST_MCP_URL";
 
@@ -51,10 +51,11 @@ pub struct Settings {
     pub command: Vec<String>,
     #[serde(default)]
     pub process: PerWhat,
-    /// Where it runs, relative to the settings file.
+    /// Its working folder, relative to the settings file.
     #[serde(default)]
     pub folder: Option<PathBuf>,
-    /// Its variables, besides `PATH`, `HOME`, `LANG` and `TMPDIR`. A value `env:NAME` or `file:PATH` is read from there.
+    /// Its variables, in addition to `PATH`, `HOME`, `LANG` and `TMPDIR`. A value `env:NAME` or `file:PATH` is read
+    /// from there.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
 }
@@ -62,11 +63,10 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PerWhat {
-    /// It begins and ends with the conversation.
+    /// It starts and ends with the conversation.
     #[default]
     PerConversation,
-    /// One for all conversations, which it tells apart by `conversation`; its replies name the `id` of what they
-    /// answer.
+    /// One process for all conversations. `conversation` identifies them, and replies name the `id` of the request.
     Shared,
 }
 
@@ -179,7 +179,7 @@ impl Subprocess {
         })
     }
 
-    /// The one of all conversations; another one where it has ended.
+    /// The process of all conversations, which is started again if it has ended.
     fn shared(&self) -> Result<Arc<Process>, Error> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         match shared.as_ref().filter(|process| process.is_running()) {
@@ -249,7 +249,7 @@ impl Call<Request> for Conversation {
 }
 
 impl Conversation {
-    /// The program has ended, or was ended; with what it wrote of that.
+    /// The error of a program that has ended or was killed, with what it wrote to stderr.
     fn gone(&self, why: String) -> llm::Error {
         let message = match self.process.last_words() {
             Some(words) => format!("{why}; it wrote: {}", words.trim()),

@@ -1,4 +1,4 @@
-//! What the settings of a worker say of its agents besides what is written with each.
+//! What agents need from a worker's settings apart from their own section.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use crate::terminal::Terminal;
 
-/// What the settings of the worker say of its agents besides what is written with each.
+/// What agents need from a worker's settings apart from their own section.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     /// Relative paths of the settings are relative to it.
@@ -15,8 +15,8 @@ pub struct Surroundings {
     pub may_execute: bool,
     /// Conversations at the same time.
     pub slots: u32,
-    /// Where an agent that is a person reads and types.
+    /// The terminal of an agent that is a person.
     pub terminal: Option<Arc<dyn Terminal>>,
-    /// Keys that were given on the command line, by the agent's name; they go before those of the settings.
+    /// Keys from the command line, by the agent's name; they take precedence over those in the settings.
     pub keys: BTreeMap<String, SecretString>,
 }

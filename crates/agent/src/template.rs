@@ -1,12 +1,18 @@
-//! Templates of what is sent to an agent: JSON, texts and addresses with placeholders.
+//! Templates of requests to an agent: JSON, texts and addresses with placeholders.
 //!
-//! A text that is nothing but one placeholder becomes its value, so that `"{{ history }}"` is a list; within other
-//! words a placeholder becomes text.
+//! A text that is only a placeholder becomes its value, so that `"{{ history }}"` is a list. Inside a longer text, a
+//! placeholder becomes text.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt, sync::LazyLock};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::LazyLock,
+};
 
 use minijinja::{Environment, ErrorKind, Output, State, UndefinedBehavior, value::Serde};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use scenario::template;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value, json};
@@ -16,7 +22,7 @@ use crate::{
     request::Request,
 };
 
-/// What placeholders may name.
+/// The names that placeholders may use.
 pub(crate) const NAMES: [&str; 16] = [
     "case",
     "conversation",
@@ -36,6 +42,9 @@ pub(crate) const NAMES: [&str; 16] = [
     "turn",
 ];
 
+/// More than a template takes by a number, such as `history[-2]`.
+const SAMPLE_MESSAGES: usize = 100;
+
 /// In an address all but these is encoded (RFC 3986, 2.3).
 const IN_ADDRESS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -47,7 +56,7 @@ pub struct Template(Value);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text(String);
 
-/// A placeholder that names nothing, or that cannot be read.
+/// A placeholder with an unknown name or a syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Error(String);
@@ -57,7 +66,7 @@ pub struct Error(String);
 pub(crate) struct Values(Value);
 
 impl Values {
-    /// `remembered`: what the agent's answers said so far, by the names of the settings.
+    /// `remembered`: the values of the agent's answers so far, by the names in the settings.
     pub(crate) fn of(request: &Request, session: &str, remembered: &Map<String, Value>) -> Self {
         let first_new = unanswered(&request.messages);
         let (history, new) = request.messages.split_at(first_new);
@@ -82,20 +91,23 @@ impl Values {
         }))
     }
 
-    /// Values of a conversation: in its middle, or `full: false` at its beginning, where many are empty.
-    fn sample(full: bool) -> Self {
-        let (text, messages) = if full { ("x", json!([{ "role": "user", "content": "x" }])) } else { ("", json!([])) };
+    /// Sample values: of a long conversation, or with `full: false` of its start, where many are empty. `remembered`: the names
+    /// that a template uses.
+    fn sample(full: bool, remembered: &BTreeSet<&str>) -> Self {
+        let (text, count) = if full { ("x", SAMPLE_MESSAGES) } else { ("", 0) };
+        let messages = Value::from(vec![json!({ "role": "user", "content": "x" }); count]);
         let mut values: Map<String, Value> = NAMES.iter().map(|name| ((*name).to_owned(), json!(text))).collect();
         for (name, value) in
             [("messages", messages.clone()), ("history", messages), ("turn", json!(1)), ("seed", json!(1))]
         {
             values.insert(name.to_owned(), value);
         }
-        values.insert("remembered".to_owned(), json!({}));
+        let remembered: Map<String, Value> = remembered.iter().map(|name| ((*name).to_owned(), json!(text))).collect();
+        values.insert("remembered".to_owned(), remembered.into());
         Self(Value::Object(values))
     }
 
-    /// Everything that placeholders may name, as an object.
+    /// All values for placeholders, as an object.
     pub(crate) fn object(self) -> Map<String, Value> {
         match self.0 {
             Value::Object(map) => map,
@@ -108,7 +120,38 @@ impl Values {
     }
 }
 
+/// What is wrong with a text that has a placeholder `{{ remembered.NAME }}` whose name is not one of these.
+pub(crate) fn misremembered<T>(text: &str, remember: &BTreeMap<String, T>) -> Option<String> {
+    if !text.contains("remembered") {
+        return None;
+    }
+    let named = TEXTS.template_from_str(text).ok()?.undeclared_variables(true);
+    let named = named.iter().filter_map(|name| name.strip_prefix("remembered.")?.split('.').next());
+    let unknown: BTreeSet<&str> = named.filter(|name| !remember.contains_key(*name)).collect();
+    let name = unknown.first()?;
+    let known = remember.keys().map(String::as_str);
+    let hint = match remember.is_empty() {
+        true => format!("write `reply: {{ remember: {{ {name}: PATH }} }}`"),
+        false => yaml::suggest::known_names(name, known),
+    };
+    Some(format!("has {{{{ remembered.{name} }}}}, and `reply.remember` has no {name}\nhint: {hint}"))
+}
+
 impl Template {
+    pub(crate) fn misremembered<T>(&self, remember: &BTreeMap<String, T>) -> Option<String> {
+        fn texts<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
+            match value {
+                Value::String(text) => into.push(text),
+                Value::Array(list) => list.iter().for_each(|item| texts(item, into)),
+                Value::Object(map) => map.values().for_each(|item| texts(item, into)),
+                _ => {}
+            }
+        }
+        let mut all = Vec::new();
+        texts(&self.0, &mut all);
+        all.into_iter().find_map(|text| misremembered(text, remember))
+    }
+
     pub(crate) fn render(&self, values: &Values) -> Result<Value, Error> {
         filled(&self.0, &TEXTS, &values.context())
     }
@@ -133,7 +176,11 @@ impl Text {
         &self.0
     }
 
-    /// The address as it is written, without the values of its query, which may hold keys.
+    pub(crate) fn misremembered<T>(&self, remember: &BTreeMap<String, T>) -> Option<String> {
+        misremembered(&self.0, remember)
+    }
+
+    /// The written address, without the values of its query, which may hold keys.
     pub(crate) fn shown(&self) -> String {
         let Some((path, query)) = self.0.split_once('?') else { return self.0.clone() };
         let names: Vec<String> =
@@ -141,7 +188,8 @@ impl Text {
         format!("{path}?{}", names.join("&"))
     }
 
-    /// The address with a word in each place, to see whether it is one at all. `remembered`: the names of the settings.
+    /// The address with a sample value for each placeholder, to check that it is valid. `remembered`: the names in the
+    /// settings.
     pub(crate) fn sample_address<'a>(&self, remembered: impl Iterator<Item = &'a String>) -> Result<String, Error> {
         let mut names: Map<String, Value> = NAMES.iter().map(|name| ((*name).to_owned(), json!("x"))).collect();
         let remembered: Map<String, Value> = remembered.map(|name| (name.clone(), json!("x"))).collect();
@@ -222,7 +270,7 @@ fn filled(value: &Value, environment: &Environment<'_>, context: &minijinja::Val
     })
 }
 
-/// The expression of a text that is one placeholder and nothing else.
+/// The expression of a text that is exactly one placeholder.
 fn lone(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
     (!inner.contains("{{") && !inner.contains("}}")).then(|| inner.trim())
@@ -240,86 +288,50 @@ fn check(text: &str) -> Result<(), Error> {
         let message = format!("there is no placeholder {{{{ {name} }}}}; there are {}", NAMES.join(", "));
         return Err(Error::at(text, line.map(|line| line + 1), Error(message)));
     }
-    // Names of filters are only looked up when the text is written, and a branch only when it is taken.
-    for values in [Values::sample(true), Values::sample(false)] {
-        if let Err(error) = template.render(values.context())
-            && matches!(
-                error.kind(),
-                ErrorKind::UnknownFilter
-                    | ErrorKind::UnknownFunction
-                    | ErrorKind::UnknownMethod
-                    | ErrorKind::UnknownTest
-            )
+    for used in template::used(text) {
+        let unknown = TEXTS.compile_expression(&used.probe()).and_then(|probe| probe.eval(()));
+        if let Err(error) = unknown
+            && matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest)
         {
-            return Err(Error::at(text, error.line(), Error::of(error)));
+            return Err(Error::at(text, Some(used.line), Error::of(error)));
+        }
+    }
+    // Other names are only looked up when the text is written.
+    let nested = template.undeclared_variables(true);
+    // A remembered value can be a list or an object, whose parts cannot be known here.
+    let is_known = !text.contains("remembered");
+    let remembered = nested.iter().filter_map(|name| name.strip_prefix("remembered.")?.split('.').next()).collect();
+    for is_full in [true, false] {
+        let Err(error) = template.render(Values::sample(is_full, &remembered).context()) else { continue };
+        match error.kind() {
+            ErrorKind::UnknownFunction | ErrorKind::UnknownMethod => {
+                return Err(Error::at(text, error.line(), Error::of(error)));
+            }
+            ErrorKind::UndefinedError if is_full && is_known => {
+                return Err(Error::at(text, error.line(), Error(UNDEFINED.to_owned())));
+            }
+            _ => {}
         }
     }
     Ok(())
 }
 
+const UNDEFINED: &str = "it takes an attribute that does not exist: items of messages and history have role and content, \
+    and other placeholders are texts or numbers";
+
 impl<'de> Deserialize<'de> for Template {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(Checked::deserialize(deserializer)?.0))
+        llm::json::read(deserializer, Placeholders).map(Self)
     }
 }
 
-/// JSON whose texts are checked where they stand, so that a fault names its own line and not that of the whole body.
-struct Checked(Value);
+/// Texts are checked where they are written, so that a fault names its own line instead of that of the whole body.
+#[derive(Clone, Copy)]
+struct Placeholders;
 
-impl<'de> Deserialize<'de> for Checked {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CheckedVisitor).map(Self)
-    }
-}
-
-struct CheckedVisitor;
-
-impl<'de> de::Visitor<'de> for CheckedVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
-        check(text).map_err(E::custom)?;
-        Ok(text.into())
-    }
-
-    fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(Checked(item)) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: de::MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some((key, Checked(value))) = entries.next_entry()? {
-            map.insert(key, value);
-        }
-        Ok(Value::Object(map))
+impl llm::json::Rules for Placeholders {
+    fn text(self, text: &str) -> Result<(), String> {
+        check(text).map_err(|error| error.to_string())
     }
 }
 
@@ -387,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_become_what_they_name() {
+    fn placeholders_become_their_values() {
         let rows = [
             (json!("{{ message }}"), json!("a \"b\" & {{ c }}\u{e9}")),
             (json!("says: {{message}}!"), json!("says: a \"b\" & {{ c }}\u{e9}!")),
@@ -434,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nothing_is_refused() {
+    fn unknown_placeholders_are_refused() {
         for (written, says) in [
             (json!("{{ mesage }}"), "no placeholder {{ mesage }}"),
             (json!({ "a": ["{{ user.name }}"] }), "no placeholder {{ user }}"),
@@ -449,6 +461,19 @@ mod tests {
         ] {
             let error = serde_json::from_value::<Template>(written).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_an_answer_said_may_be_a_list_or_an_object() {
+        for written in [
+            "{{ remembered.task.id }}",
+            "{{ remembered.task['id'] }}",
+            "{{ remembered.ids[1] }}",
+            "{% for task in remembered.tasks %}{{ task.id }}{% endfor %}",
+        ] {
+            let read = serde_json::from_value::<Template>(json!(written));
+            assert!(read.is_ok(), "{written}: {}", read.unwrap_err());
         }
     }
 }

@@ -12,19 +12,19 @@ use scenario::{
 };
 use serde_json::{Map, Value};
 
-/// Answers calls, each with chance of its own.
+/// Answers tool calls, each with its own random draws.
 #[derive(Debug)]
 pub struct Tools {
     mocks: Vec<Mock>,
     seed: u64,
     context: Map<String, Value>,
     now_millis: fn() -> i64,
-    /// How often the same call was made, by the seed of it: calls that are made side by side come in any order, and
-    /// what one is answered must not depend on the others.
+    /// How often the same call was made, by its seed: concurrent calls arrive in any order, and the answer to one must
+    /// not depend on the others.
     asked: Mutex<HashMap<u64, u64>>,
     /// Null if the mocks keep none.
     state: Mutex<Value>,
-    /// The mocks whose tools the simulated user has, by the names in the scenario. The agent does not get them.
+    /// The names of mocks that only the simulated user has. The agent does not get them.
     of_user: Vec<String>,
 }
 
@@ -47,13 +47,13 @@ impl Tools {
         Self { of_user: names, ..self }
     }
 
-    /// The state as it is now; null if the mocks keep none.
+    /// The current state; null if the mocks keep none.
     #[must_use]
     pub fn state(&self) -> Value {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What an agent can be offered.
+    /// The tools for an agent.
     #[must_use]
     pub fn offered(&self) -> Vec<Tool> {
         if self.of_user.is_empty() {
@@ -63,7 +63,7 @@ impl Tools {
         mock::tools(&own)
     }
 
-    /// What the simulated user can use of its tools with these names.
+    /// The tools with these names for the simulated user.
     #[must_use]
     pub fn offered_to_user(&self, names: &[String]) -> Vec<Tool> {
         let is_named = |mock: &&Mock| names.iter().any(|name| mock.answers(name));
@@ -81,7 +81,7 @@ impl Tools {
         a == b || self.mocks.iter().any(|mock| mock.answers(a) && mock.answers(b))
     }
 
-    /// The answer to a call, once its delay is over; `None` where no mock answers it.
+    /// The answer to a call after its delay; `None` if no mock answers it.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Option<Answer> {
         let answer = self.answer(tool, arguments)?;
         if answer.delay > Duration::ZERO {
@@ -90,7 +90,7 @@ impl Tools {
         Some(answer)
     }
 
-    /// The same at once, for those who wait for its delay by themselves.
+    /// The answer without waiting, for callers that handle the delay themselves.
     pub fn answer(&self, tool: &str, arguments: &Value) -> Option<Answer> {
         let is_users = || self.mocks.iter().any(|mock| mock.answers(tool) && self.is_of_user(mock));
         if !self.of_user.is_empty() && is_users() {
@@ -99,7 +99,7 @@ impl Tools {
         self.answer_anyone(tool, arguments)
     }
 
-    /// The answer to a call of the simulated user, once its delay is over; `None` where it is no tool of the user.
+    /// The answer to a call of the simulated user after its delay; `None` if the user does not have this tool.
     pub async fn call_as_user(&self, tool: &str, arguments: &Value) -> Option<Answer> {
         if !self.mocks.iter().any(|mock| mock.answers(tool) && self.is_of_user(mock)) {
             return None;
@@ -140,7 +140,7 @@ impl Tools {
     }
 }
 
-/// Arguments as an agent wrote them; what is no JSON, or a crowd of values, is a text.
+/// Arguments as an agent wrote them. Arguments that are not JSON, or are several values, become a text.
 #[must_use]
 pub fn read(arguments: &str) -> Value {
     if arguments.trim().is_empty() {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_does_not_depend_on_what_else_is_called() {
+    async fn an_answer_does_not_depend_on_other_calls() {
         let calls: Vec<(&str, Value)> =
             (0..40).map(|n| (if n % 2 == 0 { "look" } else { "shop_look" }, json!({ "n": n / 4 }))).collect();
         let (forward, backward) = (flaky(), flaky());

@@ -1,7 +1,9 @@
 //! An agent behind a WebSocket: one connection for each conversation. It sends one frame for each message and reads one
 //! or more.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+mod settings;
+
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -10,15 +12,13 @@ use llm::{
     credential::Credential,
     hint,
     http::{
-        HeaderMap, HeaderName, HeaderValue, KeySource as _, Url,
+        Given, HeaderMap, HeaderName, HeaderValue, KeySource as _, StatusCode, Url,
         broken::{self, Target, Why},
         headers, resources,
         secrets::Secrets,
     },
     key::KeyRef,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::{
     net::TcpStream,
@@ -32,53 +32,30 @@ use tokio_tungstenite::{
 
 use crate::{
     Error, Start,
+    access::{self, CONNECT_WITHIN, Resolved},
     connection::Connection,
-    http::{CONNECT_WITHIN, settings},
     kept::Kept,
-    reading::{Heard, Reading},
+    reading::Heard,
     request::Request,
     response::Response,
-    section::{Connecting, Section, keys_of},
+    section::{Connecting, Section},
     surroundings::Surroundings,
-    template::{self, Template, Text},
+    template::{self, Text},
 };
+
+pub use settings::Settings;
 
 /// Of one message from the agent.
 const MOST_BYTES: usize = 1 << 20;
-/// Messages of one turn that are no part of a reply: pings, pongs, and such in which nothing is found. Servers that keep a
-/// connection alive send one in several seconds.
+/// Messages of one turn that are not part of a reply: pings, pongs, and messages without a reply. Servers that keep a
+/// connection alive send one every few seconds.
 const MOST_IDLE: u32 = 10_000;
 /// Pings and pongs among them: each ping is answered, and an agent that reads no answers would have them pile up.
 const MOST_CONTROL: u32 = 1_000;
-/// What may wait to be written: a conversation's history, and answers to pings.
+/// How much may wait to be sent: a conversation's history, and answers to pings.
 const MOST_UNSENT_BYTES: usize = 16 << 20;
 /// Allocated for each connection.
 const READ_BYTES: usize = 16 << 10;
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Settings {
-    /// `ws://…` or `wss://…`. Placeholders in it are percent-encoded.
-    pub url: Text,
-    /// Sent as `Authorization: Bearer` when connecting. Where the key is kept, `env:NAME` or `file:PATH`. A file is read again
-    /// when it changes.
-    #[serde(default)]
-    pub key: Option<KeyRef>,
-    /// Further headers of the connection; a value `env:NAME` or `file:PATH` is read from there.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// Sent first, on every new connection.
-    #[serde(default)]
-    pub hello: Option<Template>,
-    /// What is sent: JSON, or a text. Without it the user's words as they are.
-    #[serde(default)]
-    pub message: Option<Template>,
-    /// Where in what comes back the parts of the reply stand. Without it the next text that comes is the reply.
-    #[serde(default)]
-    pub reply: Reading,
-    /// What `{{ session }}` is until a message tells another.
-    #[serde(default)]
-    pub session: Option<Text>,
-}
 
 #[derive(Debug, Clone)]
 pub(crate) struct WebSocket(Arc<Shared>);
@@ -89,7 +66,7 @@ struct Shared {
     headers: HeaderMap,
     templated: Vec<(HeaderName, Text)>,
     secrets: Secrets,
-    /// A key that changes while gabfest runs.
+    /// A key that changes while gabfest runs, or a token.
     credential: Option<Credential>,
     settings: Settings,
 }
@@ -111,7 +88,7 @@ enum State {
         socket: Box<Socket>,
         kept: Kept,
     },
-    /// A turn was given up, or the connection is gone: what comes next could be anything.
+    /// A turn was given up, or the connection is gone: the next message could be anything.
     Lost,
 }
 
@@ -121,7 +98,7 @@ impl Section for Settings {
     }
 
     fn keys(&self) -> Vec<KeyRef> {
-        keys_of(self.key.as_ref(), None, self.headers.values())
+        self.access().keys()
     }
 
     fn calls_tools(&self) -> bool {
@@ -129,20 +106,7 @@ impl Section for Settings {
     }
 
     fn fault(&self) -> Option<(&'static str, String)> {
-        let address = || match self.url.sample_address(self.reply.remember.keys()) {
-            Ok(sample) => plain_address(&sample).err(),
-            Err(error) => Some(error.to_string()),
-        };
-        if let Some(reason) = address() {
-            return Some(("url", reason));
-        }
-        if let Some(fault) = self.reply.fault() {
-            return Some(("reply", format!("cannot be used: {fault}")));
-        }
-        if self.is_endless() {
-            return Some(("reply", "would never end: `delta` needs `done` or `text`".to_owned()));
-        }
-        settings::header_fault(&self.headers, true)
+        self.vet()
     }
 
     fn connect(&self, name: &str, _: &Surroundings) -> Connecting {
@@ -150,25 +114,9 @@ impl Section for Settings {
     }
 }
 
-impl Settings {
-    fn is_endless(&self) -> bool {
-        let reading = &self.reply;
-        reading.delta.is_some() && reading.text.is_none() && reading.done.is_none()
-    }
-}
-
-/// An address of a WebSocket is one of HTTP with another scheme.
-fn plain_address(written: &str) -> Result<(), String> {
-    let plain = written.strip_prefix("ws").map(|rest| format!("http{rest}"));
-    let plain = plain.ok_or("is neither ws:// nor wss://")?;
-    llm::http::address(&plain)?;
-    Ok(())
-}
-
 impl WebSocket {
-    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, settings::Error> {
-        let settings::Resolved { headers, templated, keys, credential } =
-            settings::resolve(name, settings.key.as_ref(), None, &settings.headers)?;
+    pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, access::Error> {
+        let Resolved { headers, templated, keys, credential } = settings.access().resolve(name)?;
         let (name, settings) = (name.to_owned(), settings.clone());
         Ok(Self(Arc::new(Shared { name, headers, templated, secrets: Secrets::new(keys), credential, settings })))
     }
@@ -195,14 +143,14 @@ impl Call<Request> for Conversation {
     async fn ask(&self, request: &Request) -> Result<Response, llm::Error> {
         let shared = &*self.shared;
         let mut state = self.state.lock().await;
-        // Where this call is given up, the connection is given up with it.
+        // If this call is dropped, so is the connection.
         let (mut socket, mut kept, connect) = match std::mem::replace(&mut *state, State::Lost) {
             State::Open { socket, kept } => (socket, kept, None),
             State::Lost => return Err(shared.unreachable("the connection was lost in an earlier turn", true)),
             State::New => match shared.connect(request).await {
                 Ok((socket, kept, took)) => (Box::new(socket), kept, Some(took)),
                 Err(error) => {
-                    // Nothing was said on it yet.
+                    // Nothing has been sent on it yet.
                     *state = State::New;
                     return Err(error);
                 }
@@ -247,9 +195,6 @@ impl Shared {
             })?;
             call.headers_mut().insert(name, value);
         }
-        if let Some(credential) = &self.credential {
-            credential.key(&self.name, &self.secrets).await?.write(call.headers_mut());
-        }
         headers::write(&request.context, call.headers_mut());
         let limits = WebSocketConfig::default()
             .read_buffer_size(READ_BYTES)
@@ -257,18 +202,52 @@ impl Shared {
             .max_write_buffer_size(MOST_UNSENT_BYTES)
             .max_message_size(Some(MOST_BYTES))
             .max_frame_size(Some(MOST_BYTES));
+        let (mut socket, took) =
+            self.identified(&call, limits).await?.map_err(|error| self.not_connected(error, &address))?;
+        if let Some(hello) = &self.settings.hello {
+            let hello = hello.render(&values).map_err(unwritable)?;
+            socket.send(frame(hello)).await.map_err(|error| self.broken(&error))?;
+        }
+        Ok((socket, kept, took))
+    }
+
+    /// Connects with the key of the moment. If the server refuses it and there is another one by now, connects once more.
+    async fn identified(
+        &self,
+        call: &tungstenite::handshake::client::Request,
+        limits: WebSocketConfig,
+    ) -> Result<Result<(Socket, Duration), tungstenite::Error>, llm::Error> {
+        let Some(credential) = &self.credential else { return self.handshake(call.clone(), limits).await };
+        let keyed = |given: &Given| {
+            let mut call = call.clone();
+            given.write(call.headers_mut());
+            self.handshake(call, limits)
+        };
+        let given = credential.key(&self.name, &self.secrets).await?;
+        let opened = keyed(&given).await?;
+        match &opened {
+            Err(tungstenite::Error::Http(response)) if response.status() == StatusCode::UNAUTHORIZED => {
+                match credential.another_key(&self.name, &given, &self.secrets).await? {
+                    Some(other) => keyed(&other).await,
+                    None => Ok(opened),
+                }
+            }
+            _ => Ok(opened),
+        }
+    }
+
+    async fn handshake(
+        &self,
+        call: tungstenite::handshake::client::Request,
+        limits: WebSocketConfig,
+    ) -> Result<Result<(Socket, Duration), tungstenite::Error>, llm::Error> {
         let began = Instant::now();
         let connecting = timeout(CONNECT_WITHIN, connect_async_with_config(call, Some(limits), true)).await;
         let connected = connecting.map_err(|_| {
             let message = format!("no connection within {} ms", CONNECT_WITHIN.as_millis());
             self.unreachable(&hint::with(&message, Some("check host and port of `url`, and the firewall")), false)
         })?;
-        let (mut socket, _) = connected.map_err(|error| self.not_connected(error, &address))?;
-        if let Some(hello) = &self.settings.hello {
-            let hello = hello.render(&values).map_err(unwritable)?;
-            socket.send(frame(hello)).await.map_err(|error| self.broken(&error))?;
-        }
-        Ok((socket, kept, began.elapsed()))
+        Ok(connected.map(|(socket, _)| (socket, began.elapsed())))
     }
 
     /// Takes messages until the reply is whole; when its last one came.

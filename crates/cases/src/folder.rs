@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// # Panics
 /// If `CI` is set and the files are missing: CI must not skip tests silently.
 #[must_use]
-#[expect(clippy::print_stdout, reason = "what is skipped is said aloud")]
+#[expect(clippy::print_stdout, reason = "skips are printed")]
 pub fn folder(name: &str, skipped: &str) -> Option<PathBuf> {
     match std::env::var_os("GABFEST_CASES") {
         Some(cases) => Some(PathBuf::from(cases).join(name)),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// # Panics
 /// If `CI` is set and the weights are missing: CI must not skip tests silently.
 #[must_use]
-#[expect(clippy::print_stderr, reason = "what is skipped is said aloud")]
+#[expect(clippy::print_stderr, reason = "skips are printed")]
 pub fn shelf(model: &str, skipped: &str) -> Option<PathBuf> {
     let shelf = PathBuf::from(std::env::var_os("GABFEST_MODELS").unwrap_or_default());
     if shelf.join(model).join("model.safetensors").is_file() {

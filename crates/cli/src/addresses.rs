@@ -1,4 +1,4 @@
-//! Addresses that hold keys: the redactor hides the keys, and such an address is refused as the name of an agent.
+//! Keys in addresses: the redactor hides them, and an address with a key in it is refused as the name of an agent.
 
 use anyhow::anyhow;
 use llm::http::query;
@@ -6,7 +6,8 @@ use secrecy::ExposeSecret as _;
 
 use crate::exit::usage;
 
-/// An address of the command line is the agent's name in plans and reports, so it may hold the place of a key, and no key.
+/// An address on the command line becomes the agent's name in plans and reports, so it may name the place of a key but
+/// not hold the key.
 pub(crate) fn check(address: &str) -> anyhow::Result<()> {
     hide(address);
     match query::keys(address).first() {
@@ -27,7 +28,7 @@ pub(crate) fn hide_all(value: &serde_json::Value) {
     }
 }
 
-/// A name and a password, and keys of the query, as they are written and as they are meant.
+/// Hides a name and a password, and keys of the query, both encoded and decoded.
 fn hide(address: &str) {
     let behind_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = behind_scheme.split(['/', '?', '#']).next().unwrap_or_default();

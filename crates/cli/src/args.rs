@@ -1,19 +1,43 @@
-//! Flags that several subcommands share. A subcommand's own flags stand in its file, in `command/`.
+//! Flags that several subcommands share. A subcommand's own flags are in its file in `command/`.
 
 use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use scenario::plan::Transcripts;
+
+use crate::load::flags::LoadFlags;
 
 /// Trials that one machine may play at the same time.
 pub(crate) const SLOTS: RangeInclusive<u32> = 1..=100_000;
 
-/// What is played: shared by `run` and `submit`.
+/// The longest wait of a flag in seconds: a year.
+pub(crate) const LONGEST_SECONDS: u64 = 365 * 24 * 3_600;
+
+/// A whole number of a range. The error says which numbers are allowed.
+pub(crate) fn whole<T>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: TryFrom<u64>,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| format!("expected a whole number from {} to {}", range.start(), range.end()))
+    }
+}
+
+/// What to play: shared by `run` and `submit`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Selection {
     /// Scenario and matrix files, or folders of them
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Play each case N times [default: what the files say, else 1]
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Play each case N times [default: the number in the files, or 1]
+    #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u32>(1..=u64::from(u32::MAX)))]
     pub(crate) repeats: Option<u32>,
+    /// Stop as soon as `gates.pass_rate` is decided, with the chances of error in `decide` of the settings (5 % each); --repeats
+    /// is the most that a case is played [default: 60]
+    #[arg(long)]
+    pub(crate) decide: bool,
     /// Play each conversation once with each of these personas (names from the library, or `all`)
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) personas: Vec<String>,
@@ -23,7 +47,7 @@ pub(crate) struct Selection {
     /// Judge batteries as this revision of Emely-testing does, bugs included; same as `--set compat=REVISION`
     #[arg(long, value_name = "REVISION", value_parser = ["emely-9043c93"])]
     pub(crate) compat: Option<String>,
-    /// The agent under test: a name from the settings file, or the URL of an OpenAI-compatible server, a key in its query as
+    /// The agent under test: a name from the settings file, or the URL of an OpenAI-compatible server, with a key as
     /// `?api_key=env:NAME`; repeat for several
     #[arg(short, long = "agent", value_name = "NAME|URL")]
     pub(crate) agents: Vec<String>,
@@ -37,14 +61,19 @@ pub(crate) struct Selection {
     #[arg(long = "exclude-tag", value_name = "TAG,…", value_delimiter = ',')]
     pub(crate) exclude_tags: Vec<String>,
     /// Play only cases that have this value; NAME is an axis, a column of the data set, `row`, `persona`, `agent` or
-    /// `scenario`. Repeat for other values of the name, or for other names, which must all fit
+    /// `scenario`. Repeat it for several values of a name (one must match) or several names (all must match)
     #[arg(long = "where", value_name = "NAME=VALUE")]
     pub(crate) conditions: Vec<String>,
     /// Leave out cases that have all of these values; repeat to leave out more
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub(crate) exclude: Vec<String>,
+    /// What a figure of the run must be, such as `p99(ttft) < 2s for 60s, abort` or `cost < 20`; repeat for several
+    #[arg(long = "objective", value_name = "OBJECTIVE")]
+    pub(crate) objectives: Vec<String>,
+    #[command(flatten)]
+    pub(crate) load: LoadFlags,
     /// Seed of everything random; with the mock model, the same plan and seed give the same verdicts
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX))]
     pub(crate) seed: u64,
     /// The run's name in reports [default: the path that is played]
     #[arg(long)]
@@ -55,19 +84,26 @@ pub(crate) struct Selection {
     /// Treat warnings about files as errors
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Do not ask agents and models once before a run of 20 trials or more (`run` alone asks them), and play on where an
+    /// Skip the preflight, with which `run` asks agents and models once before 20 trials or more, and continue even if an
     /// agent never answers
     #[arg(long)]
     pub(crate) no_preflight: bool,
     /// Print what would be played, with an estimate of calls, tokens, time and cost; play nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Of which conversations the words are kept; `sample`: failures, and one in a hundred of the others [default: all]
+    #[arg(long, value_name = "WHICH", value_parser = transcripts())]
+    pub(crate) transcripts: Option<Transcripts>,
     /// Refuse plans with more trials than this
-    #[arg(long, default_value_t = scenario::plan::MAX_TRIALS, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=scenario::plan::MAX_TRIALS))]
+    #[arg(long, default_value_t = scenario::plan::MAX_TRIALS, value_name = "N", value_parser = whole::<u64>(1..=scenario::plan::MAX_TRIALS))]
     pub(crate) max_trials: u64,
 }
 
-/// Where settings come from: shared by everything that reads them.
+fn transcripts() -> impl TypedValueParser<Value = Transcripts> {
+    PossibleValuesParser::new(Transcripts::NAMES).map(|name| Transcripts::named(&name).unwrap_or_default())
+}
+
+/// The source of the settings: shared by all subcommands that read them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Config {
     /// The settings file [default: gabfest.yaml, if it exists]
@@ -78,11 +114,11 @@ pub(crate) struct Config {
     pub(crate) env_file: Option<PathBuf>,
 }
 
-/// What this machine may do for a scenario: shared by `run` and `worker`.
+/// What scenarios may do on this machine: shared by `run` and `worker`.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Capacity {
     /// Trials played at the same time [default: `slots` in the settings file, else 32]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(i64::from(*SLOTS.start())..=i64::from(*SLOTS.end())))]
+    #[arg(short, long, value_name = "N", value_parser = whole::<u32>(u64::from(*SLOTS.start())..=u64::from(*SLOTS.end())))]
     pub(crate) slots: Option<u32>,
     /// Allow scenarios to run programs; agents that are programs need `host`
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "sandbox")]
@@ -90,15 +126,15 @@ pub(crate) struct Capacity {
     /// Serve mocked tools at this address, for agents that call their tools themselves [default: a free port of 127.0.0.1]
     #[arg(long, value_name = "ADDR")]
     pub(crate) tools_listen: Option<SocketAddr>,
-    /// The URL of that address, for agents on other machines
+    /// The URL at which agents on other machines reach --tools-listen
     #[arg(long, value_name = "URL")]
     pub(crate) tools_url: Option<String>,
 }
 
-/// Who may look on: shared by the roles that play or hand out trials.
+/// Metrics and who can read them: shared by the roles that play or lease trials.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Page {
-    /// Serve Prometheus metrics at http://ADDR/metrics, and /healthz; port 0 picks a free port and prints it
+    /// Serve /metrics (Prometheus), /livez and /healthz at http://ADDR; port 0 picks a free port and prints it
     #[arg(long, value_name = "ADDR", env = "GABFEST_METRICS_LISTEN")]
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// Allow addresses that other machines can reach, although nothing is encrypted or authenticated
@@ -122,4 +158,46 @@ pub(crate) struct Output {
     /// Print errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use crate::command::Args;
+
+    #[test]
+    fn a_flag_says_which_numbers_it_takes() {
+        for (line, expected) in [
+            ("run . --repeats x", "'--repeats <N>': expected a whole number from 1 to 4294967295"),
+            ("run . --repeats 0", "'--repeats <N>': expected a whole number from 1 to 4294967295"),
+            ("run . --seed abc", "'--seed <N>': expected a whole number from 0 to 18446744073709551615"),
+            ("run . --slots 1.5", "'--slots <N>': expected a whole number from 1 to 100000"),
+            ("run . --max-trials -5", "'--max-trials <N>': expected a whole number from 1 to 10000000"),
+            ("run . --iterations x", "'--iterations <N>': expected a whole number from 1 to 10000000"),
+            ("worker --grace x", "'--grace <S>': expected a whole number from 0 to 31536000"),
+            ("worker --patience x", "'--patience <S>': expected a whole number from 0 to 31536000"),
+            ("watch a --patience x", "'--patience <S>': expected a whole number from 0 to 31536000"),
+            ("submit . --patience x", "'--patience <S>': expected a whole number from 0 to 31536000"),
+            ("selftest --seconds x", "'--seconds <SECONDS>': expected a whole number from 1 to 60"),
+            ("ping --timeout 0", "'--timeout <SECONDS>': expected a whole number from 1 to 3600"),
+            ("models probe a --timeout x", "'--timeout <SECONDS>': expected a whole number from 1 to 3600"),
+            ("judge x --votes 101", "'--votes <N>': expected a whole number from 1 to 100"),
+            ("judge x --examples 7", "'--examples <N>': expected a whole number from 0 to 6"),
+            ("judge x --seeds x", "'--seeds <N>': expected a whole number from 1 to 100"),
+        ] {
+            let line = line.replace(" -5", "=-5");
+            let refused = Args::try_parse_from(["gabfest"].into_iter().chain(line.split(' '))).unwrap_err().to_string();
+            assert!(refused.contains(expected), "{line}: {refused}");
+        }
+        assert!(Args::try_parse_from(["gabfest", "run", ".", "--seed", "18446744073709551615"]).is_ok());
+    }
+
+    #[test]
+    fn ping_takes_no_flags_that_do_nothing() {
+        for flag in ["--slots=3", "--tools-listen=127.0.0.1:1", "--tools-url=http://h"] {
+            assert!(Args::try_parse_from(["gabfest", "ping", flag]).is_err(), "{flag}");
+        }
+        assert!(Args::try_parse_from(["gabfest", "ping", "--allow-exec=host"]).is_ok());
+    }
 }

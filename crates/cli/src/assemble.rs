@@ -1,4 +1,4 @@
-//! Settings in, a worker's resources out: each endpoint is opened once and shared by all who name it.
+//! Builds a worker's resources from the settings: each endpoint is opened once and shared.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -126,12 +126,13 @@ pub(crate) async fn resources(
     })
 }
 
-/// An endpoint of the settings, or the one whose key is missing.
+/// An endpoint of the settings, or its missing key.
 pub(crate) fn endpoint(settings: &Settings, name: &str) -> anyhow::Result<Result<Arc<Endpoint>, llm::Absent>> {
     Endpoints { settings, opened: BTreeMap::new(), places: BTreeMap::new() }.find(name)
 }
 
-/// Where it listens is decided as a whole: an address of the command line does not go with a url of the settings.
+/// The address and the url come from the same place: an address on the command line does not use the url of the
+/// settings.
 fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolServer> {
     let written = &settings.tool_server;
     let (listen, url) = match (capacity.tools_listen, &capacity.tools_url) {
@@ -147,8 +148,8 @@ fn tool_server(settings: &Settings, capacity: &Capacity) -> anyhow::Result<ToolS
     Ok(ToolServer::new(place))
 }
 
-/// Opens the tool server before the first trial, where its address is set: an address that is taken shows at once, not in
-/// the first conversation that needs it.
+/// Opens the tool server before the first trial if its address is set, so that an address in use is reported at once
+/// and not in the first conversation that needs it.
 pub(crate) async fn open_tool_server(resources: &Resources, page: &Page) -> anyhow::Result<()> {
     if let Some(address) = resources.tool_server.named() {
         listening::allow(address, page.insecure_i_know, "calls of tools are")?;
@@ -178,7 +179,7 @@ pub(crate) fn slots(read: &Read, capacity: &Capacity) -> u32 {
     capacity.slots.or(read.settings.slots).unwrap_or(USUAL)
 }
 
-/// The variables of `--env-file` without those that the settings name as keys: programs of scenarios never get these.
+/// The variables of `--env-file` without those that the settings use as keys: programs of scenarios never get keys.
 fn variables_of_programs(read: &Read) -> Vec<(String, String)> {
     let settings = &read.settings;
     let databases = settings.databases.values().map(|database| database.url.clone());
@@ -189,13 +190,13 @@ fn variables_of_programs(read: &Read) -> Vec<(String, String)> {
 struct Endpoints<'a> {
     settings: &'a Settings,
     opened: BTreeMap<String, Arc<Endpoint>>,
-    /// Where they are, for traces and metrics; agents are here under their own names.
+    /// The addresses of endpoints for traces and metrics, including agents under their own names.
     places: BTreeMap<String, telemetry::Endpoint>,
 }
 
 impl Endpoints<'_> {
-    /// A chat model for gabfest's own questions. With a missing key it is [`llm::Absent`]: what needs it is skipped and
-    /// reported, and the rest is played.
+    /// A chat model for gabfest's own questions. If its key is missing it is [`llm::Absent`]: everything that needs it
+    /// is skipped and reported, and the rest is played.
     fn chat(&mut self, name: &str) -> anyhow::Result<Arc<dyn llm::Chat>> {
         Ok(match self.find(name)? {
             Ok(endpoint) => endpoint.chat(Policy::model()),
@@ -233,7 +234,7 @@ impl Endpoints<'_> {
         Ok(endpoint)
     }
 
-    /// Calls to an agent are told under its name, and the agent is where its endpoint is.
+    /// Metrics count calls to an agent under its name, with the address of its endpoint.
     fn is_agent(&mut self, endpoint: &str, agent: &str) {
         if let Some(place) = self.places.get(endpoint).cloned() {
             self.places.entry(agent.to_owned()).or_insert(place);
@@ -253,7 +254,7 @@ fn place(settings: &llm::endpoint::Settings) -> telemetry::Endpoint {
     }
 }
 
-/// What is said of a key that is not there, where that is why an endpoint could not be opened.
+/// The message about a missing key, if that is why an endpoint could not be opened.
 fn missing_key(error: &anyhow::Error) -> Option<String> {
     let UsageError(error) = error.downcast_ref()?;
     error.downcast_ref::<llm::endpoint::Error>()?.missing_key().map(ToString::to_string)

@@ -1,4 +1,4 @@
-//! What `gabfest judge --save` has measured: a file beside `gabfest.yaml`, with one entry for each judge or panel.
+//! The measurements of `gabfest judge --save`: a file beside `gabfest.yaml` with one entry for each judge or panel.
 
 use std::path::{Path, PathBuf};
 
@@ -43,12 +43,12 @@ pub(crate) struct Measured {
     pub(crate) attacks: Rate,
 }
 
-/// Where the measurements are kept.
+/// The file of measurements.
 pub(crate) fn path(read: &Read) -> PathBuf {
     read.folder.join(read.settings.calibration.as_deref().unwrap_or(Path::new(USUAL)))
 }
 
-/// Keeps a measurement in the place of an earlier one of the same judges.
+/// Stores a measurement, replacing an earlier one of the same judges.
 pub(crate) fn keep(path: &Path, measured: Measured) -> anyhow::Result<()> {
     let mut all = read(path)?;
     all.retain(|earlier| (&earlier.judges, earlier.ballots) != (&measured.judges, measured.ballots));
@@ -57,7 +57,7 @@ pub(crate) fn keep(path: &Path, measured: Measured) -> anyhow::Result<()> {
     std::fs::write(path, text + "\n").with_context(|| format!("failed to write {}", path.display()))
 }
 
-/// What the plan says of judges: `gates.judges`, with all that was measured.
+/// The judge gate of a plan: `gates.judges`, with all measurements.
 pub(crate) fn gate(settings: &Read) -> anyhow::Result<Option<JudgeGate>> {
     let Some(gate) = settings.settings.gates.judges else { return Ok(None) };
     let measured = read(&path(settings))?.into_iter().filter_map(|measured| {
@@ -67,14 +67,14 @@ pub(crate) fn gate(settings: &Read) -> anyhow::Result<Option<JudgeGate>> {
     Ok(Some(JudgeGate { min_kappa: gate.min_kappa, measured: measured.collect() }))
 }
 
-/// Nothing is measured where there is no file.
+/// No measurements if there is no file.
 fn read(path: &Path) -> anyhow::Result<Vec<Measured>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(usage(anyhow!("failed to read {}: {error}", path.display()))),
     };
-    let hint = "hint: `gabfest judge LABELS --save` writes this file; move it away to begin anew";
+    let hint = "hint: `gabfest judge LABELS --save` writes this file; move it away to start again";
     let written: Written = serde_json::from_str(&text)
         .map_err(|error| usage(anyhow!("failed to read {}: {error}\n{hint}", path.display())))?;
     if written.version != VERSION {

@@ -1,6 +1,6 @@
 //! The client of a coordinator: the two services that people use.
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use proto::v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsClient};
 use record::{Summary, call::Spend};
 use scenario::{Plan, RunId};
@@ -10,13 +10,14 @@ use crate::{
     clock,
     exit::usage,
     patience::{Away, Patience},
+    refusal,
 };
 
 /// The two services of a coordinator that people use.
 pub(crate) struct Client {
     pub(crate) runs: RunsClient<Channel>,
     plans: CoordinatorClient<Channel>,
-    /// The coordinator is in this process, holds the store and has no worker: nothing plays its runs.
+    /// The coordinator is in this process with the store and has no worker, so nothing plays its runs.
     pub(crate) is_idle: bool,
 }
 
@@ -50,7 +51,7 @@ pub(crate) async fn submit(
         let Err(status) = client.runs.submit(request.clone()).await else { return Ok(()) };
         match status.code() {
             Code::AlreadyExists | Code::InvalidArgument => {
-                return Err(usage(anyhow!("the run was refused: {}", status.message())));
+                return Err(usage(refusal::of("the run was refused", &status)));
             }
             _ => away.wait("the run was not taken", &status).await?,
         }

@@ -1,4 +1,4 @@
-//! The one place where wall time is read.
+//! The only place that reads wall time.
 
 use chrono::{DateTime, Utc};
 
@@ -7,7 +7,7 @@ pub(crate) fn now_millis() -> i64 {
     Utc::now().timestamp_millis()
 }
 
-/// `YYYYMMDD-HHMMSS-xxxx`: sorts by time; the end keeps two runs of one second apart.
+/// `YYYYMMDD-HHMMSS-xxxx`: sorts by time; the last part separates runs of the same second.
 pub(crate) fn new_run_id() -> scenario::RunId {
     let now = Utc::now();
     let apart = (now.timestamp_subsec_nanos() ^ std::process::id().rotate_left(16)) & 0xffff;

@@ -2,23 +2,30 @@
 
 mod cancel;
 mod check;
+mod compare;
 mod completions;
 mod convert;
 mod coordinator;
+mod history;
 mod init;
 mod judge;
 mod mock;
 mod models;
+mod pause;
 mod ping;
 mod preset;
 mod prices;
 mod qnamaker;
+mod rate;
 mod report;
 mod resume;
 mod run;
 mod runs;
 mod schema;
+mod selftest;
+mod slots;
 mod submit;
+mod trends;
 mod validate;
 mod watch;
 mod worker;
@@ -78,18 +85,26 @@ pub(crate) enum Command {
     Convert(convert::Args),
     /// Print or write the report of a run again
     Report(report::Args),
-    /// Continue a run that was interrupted or killed
+    /// Compare two runs: what is worse, better, slower, dearer, new or gone
+    Compare(compare::Args),
+    /// Show which cases are stable, flaky or broken over the nights, and the nights of a case
+    History(history::Args),
+    /// Show success rate, flakiness, times and cost over the nights
+    Trends(trends::Args),
+    /// Continue a run that was interrupted, killed or paused
     Resume(resume::Args),
     /// Write a small working project
     Init(init::Args),
     /// Print a JSON Schema that editors can use
     Schema(schema::Args),
-    /// Serve the mock model as an OpenAI-compatible server
+    /// Serve the mock model over the APIs of OpenAI, Anthropic, Gemini and Bedrock
     Mock(mock::Args),
+    /// Measure what this machine can do: turns a second, how late starts are, and the error of latencies
+    Selftest(selftest::Args),
     /// Test a QnA Maker knowledge base, as `bf qnamaker:test` does
     #[command(subcommand)]
     Qnamaker(qnamaker::Command),
-    /// Hand out the trials of runs to workers, and store the results
+    /// Lease the trials of runs to workers, and store the results
     Coordinator(coordinator::Args),
     /// Play trials for a coordinator
     Worker(worker::Args),
@@ -99,9 +114,15 @@ pub(crate) enum Command {
     Watch(watch::Args),
     /// Stop a run on a coordinator
     Cancel(cancel::Args),
-    /// List the runs in a folder, or on a coordinator
+    /// Pause a run on a coordinator: nothing more starts until `gabfest resume`
+    Pause(pause::Args),
+    /// Set how many conversations of a load on a coordinator start each second
+    Rate(rate::Args),
+    /// Set how many conversations of a load on a coordinator run at once
+    Slots(slots::Args),
+    /// List the runs in a folder and of the history, or on a coordinator
     Runs(runs::Args),
-    /// List the workers of a coordinator, and what they play
+    /// List the workers of a coordinator and the trials that are leased to them
     Workers(workers::Args),
     /// Manage small models that run inside gabfest, and probe the parameters of endpoints
     Models(models::Args),
@@ -123,7 +144,7 @@ impl Command {
         }
     }
 
-    /// Does what the subcommand says.
+    /// Runs the subcommand.
     pub(crate) async fn run(self) -> anyhow::Result<Exit> {
         match self {
             Self::Run(args) => run::run(*args).await,
@@ -134,16 +155,23 @@ impl Command {
             Self::Validate(args) => validate::validate(args).await,
             Self::Convert(args) => convert::convert(&args),
             Self::Report(args) => report::report(args).await,
+            Self::Compare(args) => compare::compare(&args).await,
+            Self::History(args) => history::history(args).await,
+            Self::Trends(args) => trends::trends(args).await,
             Self::Resume(args) => resume::resume(args).await,
             Self::Init(args) => init::init(&args),
             Self::Schema(args) => schema::print(&args),
             Self::Mock(args) => mock::serve(args).await,
+            Self::Selftest(args) => selftest::selftest(args).await,
             Self::Qnamaker(qnamaker::Command::Test(args)) => qnamaker::test(*args).await,
             Self::Coordinator(args) => coordinator::coordinator(args).await,
             Self::Worker(args) => worker::worker(args).await,
             Self::Submit(args) => submit::submit(*args).await,
             Self::Watch(args) => watch::watch(args).await,
             Self::Cancel(args) => cancel::cancel(args).await,
+            Self::Pause(args) => pause::pause(args).await,
+            Self::Rate(args) => rate::rate(args).await,
+            Self::Slots(args) => slots::slots(args).await,
             Self::Runs(args) => runs::list(args).await,
             Self::Workers(args) => workers::list(args).await,
             Self::Models(args) => models::models(args).await,

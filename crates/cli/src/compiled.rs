@@ -1,4 +1,4 @@
-//! What only shows when checks are made ready to judge: schemas, paths and languages that are none.
+//! Faults that only show when checks are compiled: invalid schemas, paths and languages.
 
 use scenario::{Diagnostic, Reading};
 

@@ -1,7 +1,7 @@
-//! How many files and connections a run needs at once, and a warning or an error where the limit of this process is lower.
+//! How many files, connections and local ports a run needs at once; warns or fails if this machine gives it fewer.
 
 use anyhow::anyhow;
-use listen::descriptors;
+use listen::{descriptors, ports};
 use llm::{endpoint, limit};
 use record::count::{digits, plural};
 
@@ -14,11 +14,12 @@ use crate::{
 
 /// For the store, listeners, the terminal and the report.
 const BASE: u64 = 64;
-/// What a program of this machine takes: its three streams, and what watches it.
+/// A program on this machine needs its three streams, and a handle to watch it.
 const OF_A_PROGRAM: Need = Need { least: 2, most: 5 };
 const OF_A_CONNECTION: Need = Need { least: 1, most: 1 };
 
-/// What so many conversations hold open at once: at least, when all of them wait for the agent, and at most.
+/// How many descriptors these conversations hold open at once: at least, while all of them wait for the agent, and at
+/// most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Need {
     least: u64,
@@ -31,9 +32,13 @@ impl Need {
     }
 }
 
-/// Refuses more conversations at once than there can be connections, and warns where there may be too few.
+/// Refuses more conversations at once than connections are possible, and warns if there may be too few.
 pub(crate) fn check<'a>(settings: &Settings, agents: impl Iterator<Item = &'a str>, slots: u32) -> anyhow::Result<()> {
-    let (limit, need) = (descriptors::limit(), of_run(settings, agents, slots));
+    let agents: Vec<&str> = agents.collect();
+    if let Some(warning) = few_ports(settings, &agents, slots, ports::local()) {
+        say(&warning);
+    }
+    let (limit, need) = (descriptors::limit(), of_run(settings, agents.into_iter(), slots));
     let (least, most) = (need.least.saturating_add(BASE), need.most.saturating_add(BASE));
     let count = plural(u64::from(slots), "slot", "slots");
     let limited = format!("this process may have {} (`ulimit -Hn`)", digits(limit));
@@ -54,10 +59,33 @@ pub(crate) fn check<'a>(settings: &Settings, agents: impl Iterator<Item = &'a st
     Ok(())
 }
 
+/// Each connection to one server needs a port of this machine. A warning and no error: a name may have several addresses,
+/// and each of them can have all ports.
+fn few_ports(settings: &Settings, agents: &[&str], slots: u32, ports: Option<u64>) -> Option<String> {
+    let ports = ports?;
+    let of_agents = agents.iter().map(|name| connections(settings, name, slots.into()));
+    let roles = [settings.roles.user_sim.as_deref(), settings.roles.judge.as_deref()];
+    let models = roles.into_iter().flatten().filter_map(|name| settings.endpoints.get(name));
+    let of_models = models.map(|endpoint| of_endpoint(endpoint, slots.into()).most);
+    let most = of_agents.chain(of_models).max().filter(|most| *most > ports)?;
+    Some(format!(
+        "warning: {} need {} connections to one server, and this machine has {} local ports (net.ipv4.ip_local_port_range); what does not get one fails",
+        plural(u64::from(slots), "slot", "slots"),
+        digits(most),
+        digits(ports)
+    ))
+}
+
+/// To an agent, at once.
+fn connections(settings: &Settings, name: &str, slots: u64) -> u64 {
+    let of_program = settings.agents.get(name).is_some_and(|agent| agent.subprocess.is_some());
+    if of_program { 0 } else { of_agent(settings, name, slots).most }
+}
+
 fn of_run<'a>(settings: &Settings, agents: impl Iterator<Item = &'a str>, slots: u32) -> Need {
     let slots = u64::from(slots);
     let agents: Vec<Need> = agents.map(|name| of_agent(settings, name, slots)).collect();
-    // How many conversations talk to which agent at once is unknown.
+    // How many conversations talk to which agent at the same time is unknown.
     let least = agents.iter().map(|need| need.least).min().unwrap_or(0);
     let most = agents.iter().map(|need| need.most).max().unwrap_or(0);
     let mut asked =
@@ -65,7 +93,7 @@ fn of_run<'a>(settings: &Settings, agents: impl Iterator<Item = &'a str>, slots:
     asked.sort_unstable();
     let mut roles = 0;
     for (index, name) in asked.iter().enumerate() {
-        // A connection that was used is kept for the next conversation.
+        // The connection of the previous conversation is reused.
         if index == 0 || asked[index - 1] != *name {
             roles += settings.endpoints.get(*name).map_or(0, |endpoint| of_endpoint(endpoint, slots).most);
         }
@@ -110,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_needs_what_its_agents_and_models_take() {
+    fn a_plan_needs_the_descriptors_of_its_agents_and_models() {
         let settings = settings(serde_json::json!({
             "endpoints": {
                 "remote": { "url": "http://127.0.0.1:1/v1" },
@@ -134,5 +162,17 @@ mod tests {
         assert_eq!(need(&["program"]), (200, 600));
         assert_eq!(need(&["slow", "program"]), (10, 600));
         assert_eq!(need(&["http://127.0.0.1:1/v1"]), (100, 200));
+        let warned = |agents: &[&str], ports| few_ports(&settings, agents, 100, ports);
+        assert_eq!(warned(&["shop"], Some(100)), None);
+        let warning = warned(&["mock"], Some(99)).expect("the user and the judge");
+        assert!(warning.starts_with("warning: 100 slots need 100 connections to one server, and this machine has 99"));
+        assert_eq!(warned(&["shop"], None), None, "it does not tell");
+        let mut narrow = settings.clone();
+        (narrow.roles.user_sim, narrow.roles.judge) = (None, None);
+        let warned = |agents: &[&str]| few_ports(&narrow, agents, 100, Some(50)).is_some();
+        assert_eq!(
+            [warned(&["shop"]), warned(&["slow"]), warned(&["program"]), warned(&["mock"])],
+            [true, false, false, false]
+        );
     }
 }

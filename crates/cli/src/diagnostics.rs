@@ -12,7 +12,7 @@ use crate::stderr;
 /// At most this many are shown in full; the rest is counted.
 const SHOWN: usize = 100;
 
-/// Prints them with the lines that they are about, errors last, where a terminal ends.
+/// Prints them with their lines, errors last, so that they are at the bottom of the terminal.
 pub(crate) fn print(diagnostics: &[Diagnostic]) {
     let mut sources = BTreeMap::new();
     let mut sorted: Vec<&Diagnostic> =
@@ -27,19 +27,19 @@ pub(crate) fn print(diagnostics: &[Diagnostic]) {
     }
 }
 
-/// The text that a finding is about, where it has a line to show. What is too large to be a scenario is not read.
+/// The text of a finding's file, if the finding has a line. Files that are too large for scenarios are not read.
 fn source(diagnostic: &Diagnostic) -> Option<String> {
     const MOST_BYTES: u64 = 64 << 20;
     let is_shown = std::fs::metadata(&diagnostic.path).is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
     (diagnostic.line > 0 && is_shown).then(|| std::fs::read_to_string(&diagnostic.path).ok()).flatten()
 }
 
-/// A line that explains and asks for nothing.
+/// Prints an explanation that requires no action.
 pub(crate) fn note(text: &str) {
     stderr::say(&format!("note: {}", visible(text)));
 }
 
-/// A warning; its line breaks are kept.
+/// Prints a warning; its line breaks are kept.
 pub(crate) fn warn(text: &str) {
     for line in format!("warning: {}", redact::redact(text)).lines() {
         stderr::say(&visible(line));
@@ -54,27 +54,33 @@ pub(crate) fn count(diagnostics: &[Diagnostic]) -> String {
     format!("{}, {}", plural(errors, "error", "errors"), plural(warnings, "warning", "warnings"))
 }
 
-/// Prints an error, what caused it, and hints on lines of their own.
+/// Prints an error, its causes, and hints on separate lines.
 pub(crate) fn print_error(error: &anyhow::Error) {
-    let mut text = String::from("error: ");
-    let mut seen = Vec::new();
-    for (index, cause) in error.chain().enumerate() {
-        let message = cause.to_string();
-        if seen.contains(&message) {
-            continue;
-        }
-        if index > 0 && !seen.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&message);
-        seen.push(message);
-    }
-    for line in redact::redact(&text).lines() {
+    for line in redact::redact(&format!("error: {}", error_text(error))).lines() {
         stderr::error(&visible(line));
     }
 }
 
-/// A line with its columns kept, and nothing in it that a terminal would obey.
+/// The error and its causes, each once, and then their hints, each on a line.
+pub(crate) fn error_text(error: &anyhow::Error) -> String {
+    let (mut text, mut hints) = (String::new(), String::new());
+    for cause in error.chain() {
+        let message = cause.to_string();
+        let at = message.find("\nhint: ").unwrap_or(message.len());
+        let (what, hint) = message.split_at(at);
+        // Many errors show their cause themselves.
+        if !text.contains(what) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(what);
+        }
+        if !hints.contains(hint) {
+            hints.push_str(hint);
+        }
+    }
+    text + &hints
+}
+
+/// The line with its columns unchanged and without control characters.
 pub(crate) fn visible(text: &str) -> String {
     text.chars()
         .map(|character| match character {
@@ -122,7 +128,7 @@ pub(crate) fn render(diagnostic: &Diagnostic, source: Option<&str>, color: bool)
     renderer.render(&[group])
 }
 
-/// The line, with a mark instead of what may be a key: logs have other readers.
+/// The line, with a mark in place of a possible key: logs have other readers.
 fn masked(text: &str, from: usize, to: usize) -> String {
     format!("{}{}{}", &text[..from], redact::MARK, &text[to..])
 }
@@ -171,12 +177,12 @@ fn closing_quote(rest: &str, quote: char) -> Option<usize> {
     })
 }
 
-/// Whether a line is inside `{…}` or `[…]` where this piece of it ends.
+/// Whether the end of `before` is inside `{…}` or `[…]`.
 fn in_flow(before: &str) -> bool {
     flow_depths(before).last().is_some_and(|(_, depth)| depth > 0)
 }
 
-/// How deep in brackets each character leaves a line that begins outside of them; those in quotes do not count.
+/// The bracket depth after each character of a line that starts outside of brackets; quoted brackets do not count.
 fn flow_depths(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut depth = 0_usize;
     let mut quote = None;
@@ -185,7 +191,7 @@ fn flow_depths(text: &str) -> impl Iterator<Item = (usize, usize)> {
         match (quote, character) {
             (Some(open), _) if character == open => quote = None,
             (Some(_), _) => {}
-            // An apostrophe within a word opens nothing.
+            // An apostrophe within a word does not open a quote.
             (None, '"' | '\'') if "{[,:-".contains(before) => quote = Some(character),
             (None, '{' | '[') if depth > 0 || "{[,:-".contains(before) => depth += 1,
             (None, '}' | ']') => depth = depth.saturating_sub(1),
@@ -203,6 +209,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_error_shows_each_cause_once_and_its_hints_at_the_end() {
+        let absent = || std::io::Error::other("the variable KEY is not set");
+        let refused = std::io::Error::other("connection refused");
+        let hinted = anyhow::anyhow!("no coordinator answers\nhint: start one");
+        for (error, expected) in [
+            (anyhow::Error::new(absent()).context("failed to set up"), "failed to set up: the variable KEY is not set"),
+            (
+                anyhow::Error::new(absent()).context("failed to resolve its key: the variable KEY is not set"),
+                "failed to resolve its key: the variable KEY is not set",
+            ),
+            (
+                anyhow::Error::new(refused).context("no coordinator answers\nhint: start one\nhint: name one"),
+                "no coordinator answers: connection refused\nhint: start one\nhint: name one",
+            ),
+            (crate::exit::usage(hinted), "no coordinator answers\nhint: start one"),
+        ] {
+            assert_eq!(error_text(&error), expected);
+        }
+    }
+
+    #[test]
     fn an_error_shows_its_line() {
         let diagnostic = Diagnostic::error("a.yaml", 2, 3, "unknown key `inptu`").with_help("did you mean `input`?");
         let text = render(&diagnostic, Some("run:\n  inptu: hi\n"), false);
@@ -211,9 +238,9 @@ mod tests {
         }
     }
 
-    /// In the texts `^` stands before what must be underlined, and `$` after it.
+    /// In the texts, `^` precedes the part to underline, and `$` follows it.
     #[test]
-    fn what_is_wrong_is_underlined_and_nothing_beside_it() {
+    fn exactly_the_faulty_text_is_underlined() {
         for marked in [
             "  ^inptu$: hi",
             "  input: ^hi there, you$",

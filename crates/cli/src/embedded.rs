@@ -13,7 +13,7 @@ use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
-use worker::{Resources, Worker};
+use worker::{Resources, Worker, pacer::Timer};
 
 use crate::{
     client::{self, Client},
@@ -32,14 +32,14 @@ pub(crate) struct Embedded {
     worker: Option<JoinHandle<Result<(), worker::Error>>>,
     coordinator: JoinHandle<()>,
     store: Arc<Sqlite>,
-    /// For the report, where conversations have taken all other descriptors.
+    /// Descriptors for the report, in case conversations use all others.
     reserve: Option<Reserve>,
-    /// Ends the worker, then the coordinator.
+    /// Stops the worker, then the coordinator.
     drain_worker: worker::Drain,
     drain_coordinator: CancellationToken,
 }
 
-/// Opens a run's store; only one process may.
+/// Opens a run's store, which only one process can have open.
 pub(crate) async fn open(path: &Path) -> anyhow::Result<Arc<Sqlite>> {
     match Sqlite::open(path).await {
         Ok(store) => Ok(Arc::new(store)),
@@ -50,7 +50,7 @@ pub(crate) async fn open(path: &Path) -> anyhow::Result<Arc<Sqlite>> {
     }
 }
 
-/// The run that a folder's store holds, and its plan; `None` where it was killed before the store had it.
+/// The run in a folder's store, and its plan; `None` if it was killed before the store had it.
 pub(crate) async fn only_run(store: &Sqlite) -> anyhow::Result<Option<(RunId, Plan)>> {
     let Some(row) = store.runs().await?.into_iter().next() else { return Ok(None) };
     let bytes = store.plan(&row.plan_digest).await?.context("the store holds no plan")?;
@@ -60,7 +60,7 @@ pub(crate) async fn only_run(store: &Sqlite) -> anyhow::Result<Option<(RunId, Pl
 }
 
 impl Embedded {
-    /// Without a worker nothing is played: for reports.
+    /// Without a worker nothing is played; reports use this.
     pub(crate) async fn start(
         store: Arc<Sqlite>,
         worker: Option<(Resources, u32)>,
@@ -88,7 +88,8 @@ impl Embedded {
         let worker = match worker {
             None => None,
             Some((resources, slots)) => {
-                let config = worker::Config { name: "embedded".to_owned(), slots, timing: worker::Timing::default() };
+                let (timing, timer) = (worker::Timing::default(), Timer::Precise);
+                let config = worker::Config { name: "embedded".to_owned(), slots, timing, timer };
                 let worker = Worker::new(config, resources);
                 Some(tokio::spawn(worker.run(channel(pipes.clone()), drain_worker.clone())))
             }
@@ -103,12 +104,12 @@ impl Embedded {
         &mut self.client
     }
 
-    /// A client for use beside the first one.
+    /// A second client.
     pub(crate) fn second_client(&self) -> Client {
         client::of(self.channel.clone())
     }
 
-    /// A handle that makes the worker give back what it plays, at once.
+    /// A handle that makes the worker release its running trials at once.
     pub(crate) fn hurry(&self) -> impl Fn() + use<> {
         let drain = self.drain_worker.clone();
         move || {
@@ -121,17 +122,17 @@ impl Embedded {
         client::submit(&mut self.client, run, plan, preflight, Patience::NONE).await
     }
 
-    /// Gives back the descriptors that were kept for the report.
+    /// Releases the descriptors that were reserved for the report.
     pub(crate) fn make_room(&mut self) {
         self.reserve = None;
     }
 
-    /// Whether nothing of the run is kept any more.
+    /// Whether the run's store is gone.
     pub(crate) async fn is_gone(&self) -> bool {
         matches!(self.store.check().await, Err(store::Error::Gone(_)))
     }
 
-    /// Lets the worker finish what it holds, then ends the coordinator.
+    /// Lets the worker finish its trials, then stops the coordinator.
     pub(crate) async fn stop(self) {
         self.drain_worker.begin.cancel();
         if let Some(worker) = self.worker {
@@ -144,7 +145,7 @@ impl Embedded {
         self.drain_coordinator.cancel();
         drop((self.client, self.channel));
         let _ = self.coordinator.await;
-        // A connection that is being closed may still hold the store; then the next process that opens it tidies up.
+        // A closing connection may still hold the store; then the next process that opens it cleans up.
         if let Ok(store) = Arc::try_unwrap(self.store)
             && let Err(error) = store.close().await
         {
@@ -153,7 +154,7 @@ impl Embedded {
     }
 }
 
-/// A channel whose connections are pipes. As with sockets, it reconnects after a failure.
+/// A channel whose connections are pipes. Like a channel over sockets, it reconnects after a failure.
 fn channel(pipes: mpsc::Sender<io::Result<DuplexStream>>) -> Channel {
     Endpoint::from_static("http://embedded").connect_with_connector_lazy(tower::service_fn(move |_: http::Uri| {
         let pipes = pipes.clone();

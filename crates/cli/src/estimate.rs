@@ -1,7 +1,10 @@
-//! What `--dry-run` prints: the cases, and an estimate of calls, tokens, time and money.
+//! The output of `--dry-run`: the cases, and an estimate of calls, tokens, time and money.
 
 mod asked;
+mod curve;
 mod duration;
+mod load;
+mod odds;
 
 use std::fmt::Write as _;
 
@@ -17,7 +20,9 @@ use crate::settings::Settings;
 const LISTED: u64 = 40;
 
 pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
-    let size = estimate(plan, formats::ALL);
+    let of_load = plan.load.as_ref().zip(plan.schedule());
+    let of_load = of_load.map(|(load, schedule)| load::text(plan, load, &schedule, settings, slots));
+    let size = of_load.as_ref().map_or_else(|| estimate(plan, formats::ALL), |found| found.size);
     let mut text = String::new();
     let titles = plan.titles();
     for number in 0..size.cases.min(LISTED) {
@@ -38,18 +43,35 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
         let _ =
             writeln!(text, "{} by `exclude` of a matrix", plural(excluded, "case is left out", "cases are left out"));
     }
-    let _ = writeln!(
-        text,
-        "\n{}, {}, {}",
-        plural(size.cases, "case", "cases"),
-        plural(size.trials, "trial", "trials"),
-        plural(size.conversations, "conversation", "conversations")
-    );
-    figures(&mut text, &size, plan, settings, slots);
+    let cases = plural(size.cases, "case", "cases");
+    match &of_load {
+        Some(found) => {
+            let _ = writeln!(text, "\n{cases}, drawn by weight\n\n{}", found.curves.trim_end());
+        }
+        None => {
+            let (trials, conversations) = (plural(size.trials, "trial", "trials"), size.conversations);
+            let conversations = plural(conversations, "conversation", "conversations");
+            let most = if plan.decide.is_some() { "at most " } else { "" };
+            let _ = writeln!(text, "\n{cases}, {most}{trials}, {conversations}");
+        }
+    }
+    calls(&mut text, &size);
+    match of_load {
+        Some(found) => text.push_str(&found.figures),
+        None => {
+            let _ = writeln!(text, "\ntime   {}", duration::text(&size, plan, settings, slots));
+        }
+    }
+    let _ = writeln!(text, "money  {}", money(&size, plan, settings));
+    text.push_str(&odds::text(plan));
+    let limited = settings.endpoints.values().map(|endpoint| endpoint.limits);
+    if limited.chain(settings.agents.values().map(|agent| agent.limits)).any(|limits| limits != Default::default()) {
+        let _ = writeln!(text, "limits as in the settings, for all workers together: each uses its share, by slots");
+    }
     text
 }
 
-fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings, slots: u32) {
+fn calls(text: &mut String, size: &Estimate) {
     let _ = writeln!(text, "\n{:<12} {:>14} {:>16} {:>16}", "role", "calls", "input tokens", "output tokens");
     let (low, high) = (&size.typical, &size.upper);
     for (role, typical, upper) in
@@ -63,12 +85,6 @@ fn figures(text: &mut String, size: &Estimate, plan: &Plan, settings: &Settings,
             range(typical.input_tokens, upper.input_tokens),
             range(typical.output_tokens, upper.output_tokens)
         );
-    }
-    let _ = writeln!(text, "\ntime   {}", duration::text(size, plan, settings, slots));
-    let _ = writeln!(text, "money  {}", money(size, plan, settings));
-    let limited = settings.endpoints.values().map(|endpoint| endpoint.limits);
-    if limited.chain(settings.agents.values().map(|agent| agent.limits)).any(|limits| limits != Default::default()) {
-        let _ = writeln!(text, "limits as in the settings, for all workers together: each uses its share, by slots");
     }
 }
 
@@ -88,7 +104,7 @@ fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
         high += cost(asked.part(&size.upper));
     }
     let known = if high > 0.0 { format!("${low:.2} to ${high:.2}") } else { "nothing".to_owned() };
-    if unpriced.is_empty() { known } else { format!("{known}, and what is not priced: {}", unpriced.join(", ")) }
+    if unpriced.is_empty() { known } else { format!("{known}, plus calls without a price: {}", unpriced.join(", ")) }
 }
 
 /// `1234567` as `1.2M`.

@@ -1,9 +1,9 @@
 //! Exit codes: public, and the same embedded or distributed.
 
-use record::{Summary, summary::RunState};
+use record::Summary;
 use report::Ending;
 
-/// Precedence where several apply: interrupted, usage, budget, failed, not enough evidence.
+/// Precedence if several apply: interrupted, usage, budget, failed, not enough evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Held,
@@ -27,16 +27,9 @@ impl Exit {
         }
     }
 
-    /// What the end of a run means to the caller.
+    /// The exit code for the end of a run.
     pub(crate) fn of(summary: &Summary) -> Self {
         Self::from(Ending::of(summary))
-    }
-
-    /// The same where the coordinator stopped the run by itself: nobody interrupted it.
-    pub(crate) fn of_stopped(summary: &Summary) -> Self {
-        let interrupted = summary.run.state == RunState::Interrupted && !summary.run.exhausted;
-        let state = if interrupted { RunState::Finished } else { summary.run.state };
-        Self::from(Ending::of_state(state, summary.run.exhausted, summary.verdict))
     }
 }
 
@@ -75,7 +68,7 @@ pub(crate) fn usage(error: impl Into<anyhow::Error>) -> anyhow::Error {
 
 #[cfg(test)]
 mod tests {
-    use record::summary::RunVerdict;
+    use record::summary::{RunState, RunVerdict};
 
     use super::*;
 
@@ -84,7 +77,7 @@ mod tests {
         for (state, exhausted, verdict, code) in [
             (RunState::Finished, false, RunVerdict::Pass, 0),
             (RunState::Finished, false, RunVerdict::Fail, 1),
-            // Every trial was decided all the same.
+            // Every trial was decided nevertheless.
             (RunState::Finished, true, RunVerdict::Pass, 0),
             (RunState::Finished, false, RunVerdict::Inconclusive, 3),
             (RunState::Interrupted, false, RunVerdict::Inconclusive, 130),
@@ -97,9 +90,9 @@ mod tests {
         }
     }
 
-    /// What CI reads and what a shell reads are one verdict: over random runs, with their gates and cases.
+    /// The verdict for CI and the exit code agree, over random runs with their gates and cases.
     #[test]
-    fn junit_has_a_failure_or_an_error_exactly_where_the_exit_code_is_not_0() {
+    fn junit_has_a_failure_or_an_error_exactly_if_the_exit_code_is_not_0() {
         use record::tally::Counts;
         use statistics::gate::{CaseResult, Required, Unforgivable, decide};
         let base = statistics::stored::read(include_bytes!("../../statistics/src/stored/version_1.json")).unwrap();

@@ -12,12 +12,12 @@ use crate::{
     patience::{Away, Patience},
 };
 
-/// A trial as it was handed over.
+/// A trial from the coordinator.
 #[derive(Debug)]
 pub(crate) struct Exported {
     pub(crate) trial: Trial,
     pub(crate) turns: Vec<Turn>,
-    /// Why there are no turns, where they cannot be read.
+    /// Why there are no turns, if they cannot be read.
     pub(crate) unreadable: Option<String>,
 }
 
@@ -57,11 +57,12 @@ pub(crate) async fn each_trial(
     }
 }
 
-/// A trial that cannot be read says so, and the export continues.
+/// Reads one trial. An unreadable trial is reported as such, and the export continues.
 fn read(exported: v1::ExportedTrial) -> anyhow::Result<Exported> {
     let v1::ExportedTrial { trial, turns, unreadable } = exported;
     let trial = trial.context("a trial came without its record")?;
-    let trial = proto::trial::from_wire(trial.clone()).unwrap_or_else(|error| without_record(trial, &error));
+    let (planned, epoch) = (planned(&trial), trial.epoch);
+    let trial = proto::trial::from_wire(trial).unwrap_or_else(|error| without_record(&planned, epoch, &error));
     let turns: Result<Vec<Turn>, _> = turns.into_iter().map(proto::turn::from_wire).collect();
     Ok(match turns {
         Ok(turns) => Exported { trial, turns, unreadable: Some(unreadable).filter(|reason| !reason.is_empty()) },
@@ -69,16 +70,20 @@ fn read(exported: v1::ExportedTrial) -> anyhow::Result<Exported> {
     })
 }
 
-/// A trial of which only its place in the plan can be read.
-fn without_record(trial: v1::Trial, error: &proto::Error) -> Trial {
-    let failure = Failure::new(FailureKind::Unreadable, format!("its record cannot be read: {error}"));
-    let planned = scenario::Trial {
+/// The place of a trial in the plan.
+fn planned(trial: &v1::Trial) -> scenario::Trial {
+    scenario::Trial {
         number: trial.number,
-        id: scenario::TrialId::new(trial.trial_id),
+        id: scenario::TrialId::new(trial.trial_id.clone()),
         case: trial.case,
-        case_id: scenario::CaseId::new(trial.case_id),
+        case_id: scenario::CaseId::new(trial.case_id.clone()),
         repeat: trial.repeat,
         seed: trial.seed,
-    };
-    Trial::unplayed(&planned, trial.epoch, Verdict::Error, failure)
+    }
+}
+
+/// A trial of which only the place in the plan can be read.
+fn without_record(planned: &scenario::Trial, epoch: u32, error: &proto::Error) -> Trial {
+    let failure = Failure::new(FailureKind::Unreadable, format!("its record cannot be read: {error}"));
+    Trial::unplayed(planned, epoch, Verdict::Error, failure)
 }

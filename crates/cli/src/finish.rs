@@ -1,6 +1,6 @@
 //! The end of a run: writes its files, prints its result, and says why it stopped. The same for every transport.
 
-use std::{collections::BTreeSet, io::IsTerminal as _, path::Path};
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use proto::v1;
@@ -10,27 +10,42 @@ use scenario::RunId;
 
 use crate::{
     client::{self, Client},
+    diagnostics,
     exit::Exit,
     export::{self, Exported},
     patience::{Away, Patience},
+    regression::{self, Baseline},
+    screen::screen,
     stdout,
 };
 
+/// What the end of a run shows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown<'a> {
+    /// Print nothing.
+    pub(crate) quiet: bool,
+    /// The earlier run to compare with.
+    pub(crate) baseline: Option<&'a Baseline>,
+}
+
 /// Reads the numbers and every trial, writes the run's files, and prints the summary.
 ///
-/// `trouble`: why the coordinator stopped the run by itself; empty where it did not. Such a run was not interrupted: the gates
+/// `trouble`: why the coordinator stopped the run by itself; otherwise empty. Such a run was not interrupted: the gates
 /// decide its exit code, as for a finished run.
 pub(crate) async fn report(
     client: &mut Client,
     run: &RunId,
     folder: &Path,
-    quiet: bool,
+    shown: Shown<'_>,
     trouble: &str,
     patience: Patience,
 ) -> anyhow::Result<Exit> {
-    let (summary, written, hints) = write(client, run, folder, patience).await?;
-    if !quiet {
-        let text = format!("{}\nreport  {}\n", summary_text(&summary, &written.found), written.report_html().display());
+    let (mut summary, written, hints) = write(client, run, folder, shown.baseline, patience).await?;
+    if !shown.quiet {
+        let found = written.found.clone();
+        // With a baseline, the whole comparison is printed below.
+        let found = if shown.baseline.is_some() { found.without_comparison() } else { found };
+        let text = format!("{}\nreport  {}\n", summary_text(&summary, &found), written.report_html().display());
         stdout::painted(&text)?;
         for hint in hints {
             stdout::line(&format!("hint    {hint}"))?;
@@ -41,20 +56,25 @@ pub(crate) async fn report(
             )?;
         }
     }
-    Ok(if trouble.is_empty() { Exit::of(&summary) } else { Exit::of_stopped(&summary) })
+    if !trouble.is_empty() {
+        // A store that failed could not keep the reason.
+        summary.run.stopped.get_or_insert_with(|| trouble.to_owned());
+    }
+    Ok(Exit::of(&summary))
 }
 
-/// Writes the run's files. The hints say which flag lets programs run that were not allowed.
+/// Writes the run's files, and the comparison with an earlier run. The hints name the flag that allows programs which were refused.
 pub(crate) async fn write(
     client: &mut Client,
     run: &RunId,
     folder: &Path,
+    baseline: Option<&Baseline>,
     patience: Patience,
 ) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
     let is_new = !folder.exists();
-    let written = write_files(client, run, folder, patience).await;
+    let written = write_files(client, run, folder, baseline, patience).await;
     if written.is_err() && is_new {
-        // Removes the folder only where it is empty.
+        // Removes the folder only if it is empty.
         let _ = std::fs::remove_dir(folder);
     }
     written
@@ -64,6 +84,7 @@ async fn write_files(
     client: &mut Client,
     run: &RunId,
     folder: &Path,
+    baseline: Option<&Baseline>,
     patience: Patience,
 ) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
     let mut summary = summary(client, run, patience).await?;
@@ -79,7 +100,19 @@ async fn write_files(
         writer.add(&played).context("failed to write the report").map(|()| true)
     })
     .await?;
+    let comparison = match baseline {
+        Some(baseline) => {
+            writer.end_lines().context("failed to write the report")?;
+            baseline.compare(folder, &summary).await
+        }
+        None => Ok(regression::earlier(folder, run)),
+    };
+    if let Ok(Some(comparison)) = &comparison {
+        writer.compare(comparison.clone());
+    }
     let written = writer.finish(&summary).context("failed to write the report")?;
+    // The report is there, whatever the earlier run is like.
+    comparison.context("failed to compare with the earlier run")?;
     summary.unreadable.clone_from(&written.unreadable);
     Ok((summary, written, hints))
 }
@@ -103,7 +136,7 @@ pub(crate) async fn summary(client: &mut Client, run: &RunId, patience: Patience
                 let reply = reply.into_inner();
                 let mut summary =
                     statistics::stored::read(&reply.summary).context("failed to read the numbers of the run")?;
-                // Its process was killed before it could say so.
+                // Its process was killed before it could record the end.
                 if client.is_idle && summary.run.state == RunState::Running {
                     summary.run.state = RunState::Interrupted;
                 }
@@ -118,17 +151,32 @@ pub(crate) async fn summary(client: &mut Client, run: &RunId, patience: Patience
 pub(crate) fn stopped(trouble: &str, exit: anyhow::Result<Exit>, again: &str) -> anyhow::Result<Exit> {
     let (trouble, mend) = llm::hint::split(trouble);
     let mend = mend.map_or_else(String::new, |mend| format!("{mend}; "));
-    let error = anyhow!("the run stopped: {trouble}\nhint: {mend}what was acknowledged is kept; continue with {again}");
+    let error = anyhow!("the run stopped: {trouble}\nhint: {mend}acknowledged results are kept; continue with {again}");
     match exit {
         Ok(exit @ Exit::GateFailed) => {
-            crate::diagnostics::print_error(&error);
+            diagnostics::print_error(&error);
             Ok(exit)
         }
         _ => Err(error),
     }
 }
 
-/// The end of a run whose store is gone: it cannot be resumed.
+/// The end of a run whose report could not be written. The results are in its store.
+pub(crate) fn without_report(error: anyhow::Error, folder: &Path) -> anyhow::Error {
+    if error.chain().any(|cause| cause.is::<report::Error>()) {
+        let folder = folder.display();
+        let hint = format!("the results are kept; `gabfest report {folder}` writes the report later");
+        return anyhow!("{}\nhint: {hint}", diagnostics::error_text(&error));
+    }
+    error
+}
+
+/// Whether a run stopped because its store was removed.
+pub(crate) fn is_of_lost_store(trouble: &str) -> bool {
+    trouble.starts_with(store::GONE)
+}
+
+/// The end of a run whose store was removed: it cannot be resumed.
 pub(crate) fn lost(trouble: &str, report: &anyhow::Result<Exit>, folder: &Path) -> anyhow::Error {
     let kept = match report {
         Ok(_) => format!("everything played until then is in the report in {}", folder.display()),
@@ -144,13 +192,28 @@ fn summary_text(summary: &Summary, found: &Found) -> String {
     format!("{}\n", text.trim_end())
 }
 
-/// Stdout, or plain text where it is no terminal. `COLUMNS` sets the width, where it is set.
-pub(crate) fn screen() -> Screen {
-    const USUAL: usize = 100;
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let seen = || terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0));
-    Screen {
-        color: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-        width: told.or_else(seen).unwrap_or(USUAL).clamp(60, 160),
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_report_that_cannot_be_written_can_be_written_later() {
+        let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let full = report::Error::Write { path: PathBuf::from("out/report.html"), source };
+        let error = without_report(anyhow::Error::new(full).context("failed to write the report"), Path::new("out"));
+        let expected = "failed to write the report: write out/report.html: no storage space\n\
+            hint: the results are kept; `gabfest report out` writes the report later";
+        assert_eq!(error.to_string(), expected);
+        let other = without_report(anyhow!("the numbers cannot be read"), Path::new("out"));
+        assert_eq!(other.to_string(), "the numbers cannot be read");
+    }
+
+    #[test]
+    fn a_removed_store_is_recognised_by_its_error() {
+        let gone = store::Error::Gone("out/run.db was removed".to_owned()).to_string();
+        assert!(is_of_lost_store(&gone));
+        assert!(!is_of_lost_store(&store::Error::Unwritable("disk full".to_owned()).to_string()));
     }
 }

@@ -1,6 +1,5 @@
-//! Follows a run to its end and shows its progress. The same for every transport.
+//! Follows a run to its end and shows its progress, over any transport.
 
-use anyhow::anyhow;
 use futures_util::StreamExt as _;
 use proto::v1;
 use scenario::RunId;
@@ -10,22 +9,24 @@ use crate::{
     client::Client,
     patience::{Away, Patience},
     progress::Progress,
+    refusal,
     signals::Interrupts,
 };
 
-/// What went wrong when a coordinator that was followed stays away.
+/// The error if a coordinator stays away.
 const LOST: &str = "the coordinator was lost while the run went on";
 
-/// What Ctrl-C does while a run is followed.
+/// What Ctrl-C does during a run.
 pub(crate) enum OnInterrupt<'a> {
-    /// The run is ours: drain it, then call this, which gives up what is being played. Either way it can be resumed.
+    /// The run is ours: drain it; on the second signal call this, which gives up the running trials. The run can be
+    /// resumed in both cases.
     StopTheRun(&'a (dyn Fn() + Sync)),
-    /// The run belongs to a coordinator: only stop following it. The coordinator may be away for so long.
+    /// The run belongs to a coordinator: only stop following it. The value says how long the coordinator may be away.
     StopLooking(Patience),
 }
 
-/// Shows progress until the run ends. `None`: the user stopped following it. A run on a coordinator continues without us, so
-/// this waits for a coordinator that is away.
+/// Shows progress until the run ends. `None`: the user stopped following it. A run on a coordinator continues without
+/// us, so this waits for a coordinator that is away.
 pub(crate) async fn watch(
     client: &mut Client,
     run: &RunId,
@@ -83,7 +84,7 @@ pub(crate) async fn watch(
                 shown.note("interrupted: finishing the trials that are being played; once more gives them up");
                 shown.drain();
                 let request = v1::CancelRequest { run: run.as_str().to_owned(), drain: true };
-                client.runs.cancel(request).await.map_err(|status| anyhow!("the run cannot be stopped: {}", status.message()))?;
+                client.runs.cancel(request).await.map_err(|status| refusal::of("the run cannot be stopped", &status))?;
             }
         }
     }
@@ -94,7 +95,7 @@ async fn updates(client: &mut Client, run: &RunId) -> Result<Streaming<v1::Progr
     client.runs.watch(request).await.map(tonic::Response::into_inner)
 }
 
-/// The first updates. The coordinator may go away between the connection and the first word.
+/// The first updates. The coordinator may go away between the connection and the first message.
 async fn begin(client: &mut Client, run: &RunId, patience: Patience) -> anyhow::Result<Streaming<v1::Progress>> {
     match updates(client, run).await {
         Ok(updates) => Ok(updates),

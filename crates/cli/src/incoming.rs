@@ -1,4 +1,4 @@
-//! The connections of a coordinator: those that its door lets in, in the form that the server takes.
+//! The accepted connections of a coordinator, in the form that the gRPC server needs.
 
 use std::{
     io,
@@ -22,7 +22,7 @@ pub(crate) struct Incoming {
     _place: OwnedSemaphorePermit,
 }
 
-/// The connections of a listener, without an end.
+/// The endless stream of a listener's connections.
 pub(crate) fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<Incoming>> {
     futures_util::stream::unfold(Door::new(listener, Terms::http2("coordinator")), async |mut door| {
         let Guest { stream, place } = door.next().await;

@@ -17,7 +17,7 @@ use crate::{
 const LOOKED_AT: u64 = 10_000;
 const HINT: &str = "put the key there, or name another endpoint in `roles.judge`, `models` or `scores`";
 
-/// Warns where the built-in mock plays the judge or the user for an agent that is real: what it finds is worth nothing.
+/// Warns if the built-in mock is the judge or the user of a real agent: its results mean nothing.
 pub(crate) fn announce_pretence(plan: &Plan, settings: &Settings) {
     if plan.agents.iter().all(|name| is_mock_agent(settings, name)) {
         return;
@@ -26,18 +26,18 @@ pub(crate) fn announce_pretence(plan: &Plan, settings: &Settings) {
     let judged = asks.iter().filter(|asks| asks.judges.contains(&None)).count();
     if judged > 0 && is_mock(settings, settings.roles.judge.as_deref()) {
         diagnostics::warn(
-            "the judge is the built-in mock, and the agent is not: it says yes to what it does not read, so its verdicts mean nothing\n  hint: name an endpoint in `roles.judge` of gabfest.yaml",
+            "the judge is the built-in mock, and the agent is not: it understands no condition and says yes, so its verdicts mean nothing\n  hint: name an endpoint in `roles.judge` of gabfest.yaml",
         );
     }
     let played = asks.iter().filter(|asks| !asks.simulators.is_empty()).count();
     if played > 0 && is_mock(settings, settings.roles.user_sim.as_deref()) {
         diagnostics::warn(
-            "the user is played by the built-in mock, and the agent is not a mock: its questions are simple and always alike\n  hint: name an endpoint in `roles.user_sim` of gabfest.yaml",
+            "the user is played by the built-in mock, and the agent is not a mock: its questions are simple and always the same\n  hint: name an endpoint in `roles.user_sim` of gabfest.yaml",
         );
     }
 }
 
-/// Warns where no judge is measured, so that no judged check decides.
+/// Warns if no judge is measured, so that no judged check can decide.
 pub(crate) fn announce_uncalibrated(plan: &Plan) {
     let is_empty = plan.gates.judges.as_ref().is_some_and(|gate| gate.measured.is_empty());
     if is_empty && asks(plan).iter().any(|asks| !asks.judges.is_empty()) {
@@ -63,7 +63,7 @@ pub(crate) fn needed(plan: &Plan, settings: &Settings, models: &Models) -> BTree
     needed
 }
 
-/// What the cases of a plan ask, or of many cases those at even distances.
+/// The model types that the cases of a plan ask for; for many cases, a sample at even distances.
 fn asks(plan: &Plan) -> Vec<Asks> {
     let all = plan.case_count();
     let distance = usize::try_from(all.div_ceil(LOOKED_AT).max(1)).unwrap_or(usize::MAX);
@@ -84,10 +84,10 @@ pub(crate) fn is_mock_agent(settings: &Settings, name: &str) -> bool {
     }
 }
 
-/// Warns of the cases of a plan that will be skipped.
+/// Warns about the cases of a plan that will be skipped.
 ///
 /// # Errors
-/// When the simulated user of a case cannot be asked either: of such a conversation nothing would come.
+/// The simulated user of a case cannot be asked either: such a conversation would yield nothing.
 pub(crate) fn announce(plan: &Plan, models: &Models) -> anyhow::Result<()> {
     if models.absent().is_empty() {
         return Ok(());
@@ -123,10 +123,10 @@ pub(crate) fn announce(plan: &Plan, models: &Models) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Warns of what a worker will send back as skipped.
+/// Warns about trials that a worker will return as skipped.
 ///
 /// # Errors
-/// When there is no model for the user: this worker would break conversations that another worker can play.
+/// There is no model for the user: this worker would break conversations that another worker can play.
 pub(crate) fn announce_worker(models: &Models) -> anyhow::Result<()> {
     if let Some(reason) = models.user_sim.absence() {
         let endpoint = models.user_sim.endpoint();

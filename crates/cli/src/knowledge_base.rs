@@ -11,7 +11,7 @@ use llm::mock::qna::{Pair, Prompt, Service};
 
 use crate::{diagnostics, exit::usage};
 
-/// Reads it; findings are printed, and errors among them end it.
+/// Reads a knowledge base and prints its findings. Errors among them end it.
 pub(crate) fn serve(path: &Path) -> anyhow::Result<Service> {
     let collated = read::knowledge_base(path);
     diagnostics::print(&collated.diagnostics);

@@ -15,9 +15,9 @@ use worker::Models;
 pub(crate) struct LabelledJudges {
     models: Models,
     run: RunId,
-    /// What asks: `validate`, `judge`. Different ones ask with different seeds.
+    /// The caller: `validate` or `judge`. Each asks with its own seeds.
     purpose: String,
-    /// Of the sample in the file: several may stand on one line.
+    /// The position of the sample in the file: one line may have several.
     place: u64,
     /// Asked so far.
     questions: AtomicU32,

@@ -1,4 +1,4 @@
-//! Whether an address may be listened on. One that other machines can reach needs `--insecure-i-know`.
+//! Checks listen addresses. An address that other machines can reach needs `--insecure-i-know`.
 
 use std::net::SocketAddr;
 

@@ -18,10 +18,10 @@ pub(crate) enum LogFormat {
     Skunit,
 }
 
-/// Between two looks at what has ended.
+/// The interval at which ended trials are printed.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Prints until `ended`, and then what is left.
+/// Prints until `ended`, then the rest.
 pub(crate) async fn print(
     format: LogFormat,
     mut client: Client,
@@ -34,7 +34,7 @@ pub(crate) async fn print(
     let mut next = 0;
     loop {
         let last = ended.is_cancelled();
-        // Trials end in any order; those behind one that is being played wait for it.
+        // Trials end in any order; later ones wait for an earlier one that still runs.
         export::each_trial(&mut client, &run, next, Patience::NONE, |Exported { trial, turns, .. }| {
             if !last && trial.number != next {
                 return Ok(false);

@@ -7,7 +7,9 @@ mod calibration;
 mod client;
 mod clock;
 mod command;
+mod compared;
 mod compiled;
+mod decide;
 mod descriptors;
 mod diagnostics;
 mod embedded;
@@ -16,15 +18,20 @@ mod exit;
 mod export;
 mod finish;
 mod follow;
+mod history_file;
 mod incoming;
 mod judges;
 mod knowledge_base;
 mod labelled_judges;
 mod listening;
+mod load;
 mod log;
 mod measured;
 mod model_shelf;
+mod nights;
+mod objectives;
 mod observed;
+mod panels;
 mod patience;
 mod plan;
 mod play;
@@ -33,10 +40,15 @@ mod printer;
 mod probe;
 mod probe_params;
 mod progress;
+mod quarantine;
+mod references;
+mod refusal;
+mod regression;
 mod remote;
 mod report_files;
 mod run_folder;
 mod scores;
+mod screen;
 mod settings;
 mod signals;
 mod stderr;
@@ -80,8 +92,11 @@ fn main() -> ExitCode {
             return ExitCode::from(Exit::NotEnoughEvidence.code());
         }
     };
-    let result = runtime.block_on(args.command.run());
-    // Trials that were given up may still hold threads; nothing of them is wanted any more.
+    let result = runtime.block_on(async {
+        signals::outlive_file_limits()?;
+        args.command.run().await
+    });
+    // Abandoned trials may still block threads, and their results are not needed.
     runtime.shutdown_background();
     match result {
         Ok(exit) => ExitCode::from(exit.code()),

@@ -9,20 +9,20 @@ use std::{
 
 use serde_json::Value;
 
-/// Where runs are, and what `ping` has measured.
+/// The folder of runs, and of the measurements of `ping`.
 const FOLDER: &str = "gabfest-runs";
 const PINGS: &str = "ping.json";
 /// Reports of runs that are looked through, the latest first.
 const MOST_RUNS: usize = 20;
 
-/// The time of one call, and who says so.
+/// The time of one call, and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) seconds: f64,
     pub(crate) by: String,
 }
 
-/// Adds new measurements to the old ones. If the folder cannot be written, nothing is kept.
+/// Adds new measurements to the old ones. Does nothing if the folder is not writable.
 pub(crate) fn keep(seconds: &BTreeMap<String, f64>) {
     if seconds.is_empty() {
         return;
@@ -37,7 +37,7 @@ pub(crate) fn keep(seconds: &BTreeMap<String, f64>) {
     }
 }
 
-/// Of an agent: its replies in the last run against it alone, else its answer to a ping.
+/// The time of an agent: of its replies in the last run against it alone, or else of its answer to a ping.
 pub(crate) fn of_agent(agent: &str) -> Option<Measured> {
     last_run(agent).or_else(|| of_endpoint(agent))
 }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_tells_of_its_one_agent() {
+    fn a_report_gives_the_time_of_its_only_agent() {
         let report = |agents: &[&str], count: u64| {
             let cases: Vec<Value> = agents.iter().map(|agent| json!({ "agent": agent })).collect();
             json!({

@@ -1,4 +1,4 @@
-//! Where this machine keeps its models.
+//! The folder of downloaded models.
 
 use std::{env, path::PathBuf};
 
@@ -7,7 +7,7 @@ use embed::Shelf;
 
 use crate::exit::usage;
 
-/// Where models are kept unless the environment names another folder.
+/// The folder of models unless the environment names another one.
 const BELOW_CACHE: &str = "gabfest/models";
 
 /// `GABFEST_MODELS`, else a folder of the user's cache.

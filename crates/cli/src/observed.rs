@@ -1,4 +1,5 @@
-//! What this process shows of itself: traces and metrics for the collector of the `OTEL_*` variables, and `--metrics-listen`.
+//! What this process reports about itself: traces and metrics for the collector of the `OTEL_*` variables, and
+//! `--metrics-listen`.
 
 use std::sync::OnceLock;
 
@@ -14,7 +15,7 @@ use tokio::net::TcpListener;
 
 use crate::{args, exit::usage, listening, stderr::say};
 
-/// Starts and ends with a role.
+/// Lives as long as a role.
 pub(crate) struct Observed {
     telemetry: Telemetry,
     meters: Option<Meters>,
@@ -23,7 +24,8 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// `name` is the role's, `instance` tells this process from others of its role. After the environment file was read.
+    /// `name` is the role, `instance` distinguishes this process from others of the role. Call it after reading the
+    /// environment file.
     pub(crate) async fn start(name: &str, instance: &str, page: &args::Page) -> anyhow::Result<Self> {
         let config = Config::from_env().context("failed to set up telemetry").map_err(usage)?;
         for warning in &config.warnings {
@@ -71,7 +73,7 @@ impl Observed {
         Ok(())
     }
 
-    /// The health of a process whose work is to play trials.
+    /// The health of a process that plays trials.
     pub(crate) fn health_of_worker(&self) -> Health {
         let worker = self.worker();
         Health::new(move || {
@@ -80,7 +82,7 @@ impl Observed {
         })
     }
 
-    /// Sends what waits, within two seconds.
+    /// Sends the remaining telemetry, within two seconds.
     pub(crate) async fn end(self) {
         self.telemetry.shutdown().await;
     }

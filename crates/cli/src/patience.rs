@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use tokio::time::Instant;
 use tonic::{Code, Status};
 
-use crate::{exit::usage, stderr::say};
+use crate::{exit::usage, refusal, stderr::say};
 
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
@@ -35,7 +35,7 @@ impl Away {
         Self { patience, since: None }
     }
 
-    /// It is there.
+    /// Resets the wait: the coordinator has answered.
     pub(crate) fn is_back(&mut self) {
         self.since = None;
     }
@@ -43,9 +43,9 @@ impl Away {
     /// Waits before the next try.
     ///
     /// # Errors
-    /// When the coordinator refused, or was away for too long.
+    /// The coordinator refused, or was away for too long.
     pub(crate) async fn wait(&mut self, what: &str, status: &Status) -> anyhow::Result<()> {
-        if refuses(status.code()) {
+        if refuses(status.code()) || refusal::speaks_no_grpc(status) {
             return Err(refused(what, status));
         }
         let Patience(most) = self.patience;
@@ -67,7 +67,7 @@ impl Away {
     }
 }
 
-/// Whether the coordinator refused. Every other code may come from a broken connection.
+/// Whether the coordinator refused the call. Every other code may come from a broken connection.
 fn refuses(code: Code) -> bool {
     matches!(
         code,
@@ -83,9 +83,9 @@ fn refuses(code: Code) -> bool {
     )
 }
 
-/// What a coordinator refused. A run that it does not know is the caller's mistake.
+/// The error of a refused call. An unknown run is the caller's mistake.
 fn refused(what: &str, status: &Status) -> anyhow::Error {
-    let error = anyhow!("{what}: {}", status.message());
+    let error = refusal::of(what, status);
     if status.code() == tonic::Code::NotFound { usage(error) } else { error }
 }
 

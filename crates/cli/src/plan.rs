@@ -8,20 +8,39 @@ use scenario::{
     plan::{Choices, Gates},
 };
 
-use crate::{addresses, args::Selection, calibration, compiled, diagnostics, exit::usage, settings, settings::Read};
+use crate::{
+    addresses, args::Selection, calibration, compiled, decide, diagnostics, exit::usage, load, objectives, panels,
+    quarantine, references, settings, settings::Read,
+};
 
-/// Reads what is selected and plans it. Findings are printed; errors among them end it.
-pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> {
+/// Who plays a plan, and so whose settings define what its scenarios name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Player {
+    /// This process, with the settings that it reads.
+    ThisProcess,
+    /// Workers, with their own settings.
+    Workers,
+}
+
+/// Reads the selection and plans it. Prints findings; errors among them end it. `slots`: those of a load
+/// without a pace.
+pub(crate) fn build(selection: &Selection, read: &Read, player: Player, slots: u32) -> anyhow::Result<Plan> {
     let reading = read_files(&selection.paths, read);
     let mut found = reading.diagnostics.clone();
+    if player == Player::ThisProcess {
+        found.extend(references::faults(&reading, &read.settings));
+        found.extend(panels::faults(&reading, &read.settings));
+    }
     let mut set = selection.set.iter().map(|text| assignment(text)).collect::<anyhow::Result<Vec<_>>>()?;
     set.extend(selection.compat.iter().map(|revision| ("compat".to_owned(), revision.clone().into())));
     let agents =
         if selection.agents.is_empty() { vec![read.settings.default_agent()] } else { selection.agents.clone() };
     check_agents(&agents, read)?;
-    let settings::Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults, .. } =
-        read.settings.gates;
+    let settings::Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, .. } = read.settings.gates;
+    let settings::Gates { max_simulator_faults, max_flaky_cases, .. } = read.settings.gates;
     let judges = calibration::gate(read)?;
+    let goodput = read.settings.goodput.limits();
+    let load = load::chosen(&selection.load, read, slots)?;
     let choices = Choices {
         name: selection.name.clone().unwrap_or_else(|| name_of(&selection.paths)),
         seed: selection.seed,
@@ -32,8 +51,21 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
         live: selection.live,
         plays_on: selection.no_preflight,
         replays: read.settings.replays.unwrap_or_else(scenario::plan::usual_replays),
-        gates: Gates { pass_rate, case_pass_rate, max_unjudged, max_unjudged_cases, max_simulator_faults, judges },
+        gates: Gates {
+            pass_rate,
+            case_pass_rate,
+            success_rates: read.settings.gates.success_rate.gates(),
+            max_flaky_cases,
+            max_unjudged,
+            max_unjudged_cases,
+            max_simulator_faults,
+            judges,
+            objectives: objectives::chosen(&read.settings.objectives, &selection.objectives, &goodput)?,
+            quarantine: quarantine::today(read),
+        },
         pass_k: read.settings.pass_k,
+        goodput: Some(goodput),
+        transcripts: selection.transcripts.unwrap_or(read.settings.transcripts),
         filter: selection.filter.clone(),
         tags: selection.tags.clone(),
         exclude_tags: selection.exclude_tags.clone(),
@@ -44,6 +76,9 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
             .collect::<anyhow::Result<_>>()?,
         exclude: selection.exclude.iter().map(|text| cell(text)).collect::<anyhow::Result<_>>()?,
         max_trials: selection.max_trials,
+        think_time: selection.load.think_time,
+        decide: decide::chosen(selection, read, load.is_some())?,
+        load,
     };
     if selection.strict {
         yaml::diagnostic::strict(&mut found);
@@ -57,6 +92,10 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
             plan.endpoints = read.settings.digests();
             let tags: Vec<String> = choices.tags.iter().chain(&choices.exclude_tags).cloned().collect();
             found.extend(scenario::plan::unknown_tags(&reading, &tags));
+            found.extend(scenario::objective::faults(&plan));
+            if quarantine::plays_all(selection) {
+                found.extend(quarantine::unknown(read, &plan, &reading));
+            }
             if selection.strict {
                 yaml::diagnostic::strict(&mut found);
             }
@@ -70,6 +109,9 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
                     file.document.path
                 ));
             }
+            if let Some(prospect) = decide::prospect(&plan)? {
+                diagnostics::note(&prospect);
+            }
             Ok(plan)
         }
         Err(errors) => {
@@ -80,7 +122,7 @@ pub(crate) fn build(selection: &Selection, read: &Read) -> anyhow::Result<Plan> 
     }
 }
 
-/// Reads files and folders, the personas beside them, and the settings' persona library.
+/// Reads files and folders, their personas, and the settings' persona library.
 pub(crate) fn read_files(paths: &[PathBuf], read: &Read) -> Reading {
     let beside = paths.iter().flat_map(|path| path.ancestors().skip(1).take(2)).map(|folder| folder.join("personas"));
     let beside = beside.filter(|folder| folder.is_dir());
@@ -92,7 +134,7 @@ pub(crate) fn read_files(paths: &[PathBuf], read: &Read) -> Reading {
     reading
 }
 
-/// Prints what would be played and what it may take.
+/// Prints what would be played, with its estimate.
 pub(crate) fn dry_run(plan: &Plan, read: &Read, slots: u32) -> anyhow::Result<()> {
     crate::stdout::write(&crate::estimate::text(plan, &read.settings, slots))
 }
@@ -122,7 +164,7 @@ pub(crate) fn is_address(name: &str) -> bool {
     name.starts_with("http://") || name.starts_with("https://")
 }
 
-/// `PATH=VALUE`; the value is JSON where it can be read as that, else text.
+/// `PATH=VALUE`; the value is JSON if it can be parsed, otherwise text.
 fn assignment(text: &str) -> anyhow::Result<(String, serde_json::Value)> {
     let (path, value) = text
         .split_once('=')
@@ -139,7 +181,7 @@ fn condition(flag: &str, text: &str) -> anyhow::Result<(String, String)> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// `NAME=VALUE,NAME=VALUE`; a comma before what is no assignment belongs to the value.
+/// `NAME=VALUE,NAME=VALUE`; a comma that no assignment follows belongs to the value.
 fn cell(text: &str) -> anyhow::Result<Vec<(String, String)>> {
     let mut pieces: Vec<String> = Vec::new();
     for piece in text.split(',') {

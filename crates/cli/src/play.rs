@@ -10,7 +10,7 @@ use worker::Resources;
 use crate::{
     embedded::{self, Embedded},
     exit::Exit,
-    finish,
+    finish::{self, Shown},
     follow::{self, OnInterrupt},
     log,
     patience::Patience,
@@ -26,7 +26,7 @@ pub(crate) async fn play(
     observers: Observers,
     run: &RunId,
     folder: &RunFolder,
-    quiet: bool,
+    shown: Shown<'_>,
     log: Option<log::LogFormat>,
 ) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
@@ -40,26 +40,26 @@ pub(crate) async fn play(
         tokio::spawn(log::print(format, client, run.clone(), plan, log_ends.clone()))
     });
     let hurry = embedded.hurry();
-    let last = follow::watch(embedded.client(), run, quiet, &interrupts, OnInterrupt::StopTheRun(&hurry)).await;
+    let last = follow::watch(embedded.client(), run, shown.quiet, &interrupts, OnInterrupt::StopTheRun(&hurry)).await;
     log_ends.cancel();
     if let Some(log) = log {
         log.await.context("failed to print the log")??;
     }
-    end(embedded, run, folder, quiet, last?.as_ref(), interrupts.count() > 0).await
+    end(embedded, run, folder, shown, last?.as_ref(), interrupts.count() > 0).await
 }
 
-/// Reports what was played, also when the run stopped before its end.
+/// Reports what was played, even if the run stopped early.
 pub(crate) async fn end(
     mut embedded: Embedded,
     run: &RunId,
     folder: &RunFolder,
-    quiet: bool,
+    shown: Shown<'_>,
     last: Option<&proto::v1::Progress>,
     interrupted: bool,
 ) -> anyhow::Result<Exit> {
     let trouble = last.map_or("", |last| last.trouble.as_str());
     embedded.make_room();
-    let exit = finish::report(embedded.client(), run, &folder.path, quiet, trouble, Patience::NONE).await;
+    let exit = finish::report(embedded.client(), run, &folder.path, shown, trouble, Patience::NONE).await;
     let is_gone = embedded.is_gone().await;
     embedded.stop().await;
     if is_gone {
@@ -69,12 +69,12 @@ pub(crate) async fn end(
     if !trouble.is_empty() {
         return finish::stopped(trouble, exit, &format!("`gabfest resume {}`", folder.path.display()));
     }
-    let exit = match exit? {
+    let exit = match exit.map_err(|error| finish::without_report(error, &folder.path))? {
         // The user stopped the run, so the quota is not the reason.
         Exit::Budget if interrupted => Exit::Interrupted,
         exit => exit,
     };
-    if !quiet {
+    if !shown.quiet {
         let why = match exit {
             Exit::Interrupted => Some("the run was interrupted"),
             Exit::Budget => Some("the run stopped, because a provider's quota is used up"),

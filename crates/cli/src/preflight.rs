@@ -1,4 +1,4 @@
-//! The preflight: a long run asks its agents and models once before it plays anything.
+//! The preflight: a long run asks its agents and models once before the first trial.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -15,21 +15,21 @@ use crate::{
     settings::{MOCK, Settings},
 };
 
-/// Runs with this many trials begin with a preflight. A shorter run shows just as soon what is wrong.
+/// Runs with at least this many trials start with a preflight. A shorter run shows just as soon what is wrong.
 pub(crate) const LONG_TRIALS: u64 = 20;
-/// An agent may fail now and then. One that fails so often in a row, always alike, is down. A slow failure, such as a
-/// connection that is retried, needs fewer.
+/// An agent may fail occasionally. One that fails this often in a row, always in the same way, is down. Slow failures,
+/// such as retried connections, need fewer.
 const MOST_ASKED: u32 = 20;
 const LEAST_ASKED: u32 = 3;
 const ENOUGH: Duration = Duration::from_secs(20);
 /// The time limit of one answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks the agents of a plan that are servers, and the models that it needs, before the first trial. The calls count as spend
-/// of the run.
+/// Asks the agents of a plan that are servers, and the models that it needs, before the first trial. The calls count as
+/// spending of the run.
 ///
 /// # Errors
-/// When an agent or a model is down.
+/// An agent or a model is down.
 pub(crate) async fn before(plan: &Plan, settings: &Settings, resources: &Resources) -> anyhow::Result<Spend> {
     let mut spend = Spend::default();
     for name in plan.agents.iter().filter(|name| is_server(settings, name)) {

@@ -1,14 +1,14 @@
-//! Texts as a terminal gets them: names and words of others cannot steer it, our own colours pass.
+//! Cleans texts for a terminal: foreign names and texts cannot control it, our own colours pass.
 
 use std::borrow::Cow;
 
 use record::visible;
 
-/// What begins a colour, as `paint` and the diagnostics write it.
+/// The start of a colour sequence, as `paint` and the diagnostics write it.
 const BEGIN: &str = "\u{1b}[";
 
-/// Everything that steers is escaped, but for colours: `ESC [`, digits and semicolons, `m`. Who adds colours cleans the
-/// texts between them, so that these are our own.
+/// Escapes all control characters except colours: `ESC [`, digits and semicolons, `m`. Callers that add colours clean
+/// the texts between them first, so all remaining colours are our own.
 pub(crate) fn painted(text: &str) -> Cow<'_, str> {
     if !text.contains(BEGIN) {
         return visible::text(text);

@@ -25,10 +25,10 @@ use crate::{
 
 /// Of the reply that is shown.
 const MOST_CHARS: usize = 60;
-/// A server refuses one parameter at a time; after so many, this gives up.
+/// A server refuses one parameter at a time; the probe gives up after this many.
 const MOST_REFUSED: usize = 8;
 
-/// One that was asked.
+/// An agent or model that was asked.
 pub(crate) struct Asked {
     pub(crate) what: &'static str,
     pub(crate) name: String,
@@ -38,10 +38,10 @@ pub(crate) struct Asked {
 
 pub(crate) struct Heard {
     pub(crate) took: Duration,
-    /// Read and written, where they are known.
+    /// Input and output, if they are known.
     pub(crate) tokens: Option<(u64, u64)>,
     pub(crate) words: String,
-    /// What the server says that it allows in a minute.
+    /// What the server seems to allow in a minute: one answer does not prove the length of a window.
     pub(crate) allowed: Allowed,
 }
 
@@ -85,11 +85,11 @@ async fn hear_agent(agent: &Arc<dyn agent::Agent>, patience: Duration, spend: &m
         took: began.elapsed(),
         tokens: usage.map(|usage| (usage.input, usage.output)),
         words: words(&reply.text),
-        allowed: agent.limit().map(|limit| limit.allowed()).unwrap_or_default(),
+        allowed: agent.limit().map(|limit| limit.reported().of_about_a_minute()).unwrap_or_default(),
     })
 }
 
-/// Asks an endpoint for what the settings use it for.
+/// Asks an endpoint for everything that the settings use it for.
 pub(crate) async fn ask_endpoint(name: &str, endpoint: &Endpoint, settings: &Settings, patience: Duration) -> Asked {
     match settings.scores.address_of(name).filter(|_| !settings.names_model(name)) {
         None => ask_model(name, &*endpoint.chat(Policy::model()), settings, patience).await,
@@ -124,7 +124,8 @@ async fn ask_scorer<M: Measurement>(
 }
 
 fn heard(receipt: &Receipt, took: Duration, words: String) -> Heard {
-    Heard { took, tokens: Some((receipt.usage.input, receipt.usage.output)), words, allowed: receipt.allowed }
+    let tokens = Some((receipt.usage.input, receipt.usage.output));
+    Heard { took, tokens, words, allowed: receipt.windows.of_about_a_minute() }
 }
 
 fn role_of(endpoint: &str, settings: &Settings) -> Role {
@@ -132,7 +133,7 @@ fn role_of(endpoint: &str, settings: &Settings) -> Role {
     if is_judge { Role::Judge } else { Role::UserSim }
 }
 
-/// Asks as the role does that the endpoint plays, so that what a server refuses in a run is refused here.
+/// Sends a request like those of the endpoint's role, so that a server that would refuse them in a run refuses here.
 pub(crate) async fn ask_model(name: &str, model: &dyn Chat, settings: &Settings, patience: Duration) -> Asked {
     let role = role_of(name, settings);
     let mut request = Request {
@@ -190,7 +191,7 @@ async fn hear_model(role: Role, model: &dyn Chat, mut request: Request, spend: &
     Err(refused.unwrap_or_else(|| of_agent(FailureKind::Misconfigured, "it refuses every parameter")))
 }
 
-/// Takes a parameter out of the request; whether it was there.
+/// Removes a parameter from the request. Returns whether it was present.
 fn leave_out(request: &mut Request, parameter: &str) -> bool {
     match parameter {
         "temperature" => request.temperature.take().is_some(),
@@ -219,7 +220,7 @@ fn of_model(error: &llm::Error) -> Fault {
     of_agent(kind, &error.to_string())
 }
 
-/// What is refused, or is no reply, must be mended in the settings; what is not there, or is busy, may come back.
+/// Settings must change if a call is refused or not answered with a reply; a server that is down or busy may recover.
 fn of_agent(kind: FailureKind, message: &str) -> Fault {
     let exit = match kind {
         FailureKind::AgentRefused | FailureKind::AgentMalformed | FailureKind::Misconfigured => Exit::Usage,

@@ -1,4 +1,4 @@
-//! Finds the parameters that an endpoint takes, for `gabfest models probe`: asks, and leaves out what is refused.
+//! Finds the parameters that an endpoint accepts, for `gabfest models probe`: asks, and removes each refused parameter.
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ use tokio::time::Instant;
 /// Each costs money.
 const MOST_CALLS: usize = 10;
 
-/// What a judge asks for at least, with room for some reasoning.
+/// The least that a judge asks for, with room for some reasoning.
 const MAX_TOKENS: u32 = 1_000;
 
-/// What is suggested for models that reason.
+/// The suggestion for models that reason.
 const RESERVE: u32 = 4_096;
 
-/// What is left out one by one where a server refuses a call and does not say why.
+/// Removed one by one if a server refuses a call without saying why.
 const SUSPECTS: [&str; 4] = ["seed", "temperature", "response_format", "max_tokens"];
 
-/// What came of it.
+/// The result of a probe.
 pub(crate) struct Probed {
     /// The settings with which the last call was answered, or refused.
     pub(crate) settings: Settings,
@@ -43,7 +43,7 @@ pub(crate) async fn probe(name: &str, written: &Settings, patience: Duration) ->
         spend: Spend::default(),
         error: None,
     };
-    // Those that came before a suspect was left out: only one of them is the culprit.
+    // The parameters from before a suspect was removed: only one of them is the culprit.
     let mut suspects = SUSPECTS.iter();
     let mut unsuspected: Option<Settings> = None;
     while probed.calls < MOST_CALLS {
@@ -141,7 +141,7 @@ fn leave_out(settings: &mut Settings, parameter: &str) -> bool {
     *settings != before
 }
 
-/// Writes `null` for a parameter, which may be one of a group: `generationConfig.seed`.
+/// Sets a parameter to `null`; it may be in a group: `generationConfig.seed`.
 fn take_out(params: &mut Map<String, Value>, parameter: &str) {
     match parameter.split_once('.') {
         Some((group, name)) => {
@@ -156,7 +156,7 @@ fn take_out(params: &mut Map<String, Value>, parameter: &str) {
     }
 }
 
-/// The lines of the settings that differ from what is written, as the block of the endpoint; `None` where none does.
+/// The lines that differ from the written settings, as the block of the endpoint; `None` if none does.
 pub(crate) fn block(name: &str, written: &Settings, found: &Settings) -> Option<String> {
     let mut lines = Vec::new();
     let mut line = |is_new: bool, text: String| {

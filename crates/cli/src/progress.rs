@@ -1,4 +1,4 @@
-//! Live progress: a bar on a terminal, a plain line now and then elsewhere, nothing when quiet.
+//! Live progress: a bar on a terminal, occasional lines elsewhere, nothing with `--quiet`.
 
 use std::{io::IsTerminal as _, time::Duration};
 
@@ -20,7 +20,7 @@ pub(crate) struct Progress {
     shown: Shown,
     /// When following began. A resumed run began long before.
     began: Instant,
-    /// No new trials begin, so only the running ones are left.
+    /// No new trials start, so only the running ones are left.
     draining: bool,
 }
 
@@ -36,7 +36,7 @@ impl Progress {
         Self { shown: Shown::new(quiet), began: Instant::now(), draining: false }
     }
 
-    /// From now on only what is being played counts as left.
+    /// From now on, only running trials count as left.
     pub(crate) fn drain(&mut self) {
         self.draining = true;
     }
@@ -114,7 +114,13 @@ fn figures(progress: &v1::Progress, draining: bool, watched: Duration) -> String
     let left = to_play(progress, draining).saturating_sub(done);
     let seconds = progress.elapsed_millis as f64 / 1_000.0;
     let rate = if seconds > 0.0 { done as f64 / seconds } else { 0.0 };
-    let mut text = format!("{} passing, {} failing", progress.pass, progress.fail);
+    let mut text = String::new();
+    if let Some(load) = &progress.load {
+        let [offered, completed] = [load.offered, load.completed].map(HumanCount);
+        let [dropped, running] = [load.dropped, load.running].map(HumanCount);
+        text = format!("{offered} offered, {completed} completed, {dropped} dropped, {running} under way  ");
+    }
+    text.push_str(&format!("{} passing, {} failing", progress.pass, progress.fail));
     if progress.error > 0 {
         text.push_str(&format!(", {}", plural(progress.error, "error", "errors")));
     }
@@ -155,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_an_interrupt_only_what_is_being_played_is_left() {
+    fn after_an_interrupt_only_running_trials_are_left() {
         let progress = v1::Progress {
             planned: 1_000,
             pass: 90,
@@ -175,6 +181,17 @@ mod tests {
         assert_eq!((to_play(&progress, false), to_play(&progress, true)), (1_000, 105));
         let over = v1::Progress { running: 0, ..progress };
         assert!(!figures(&over, true, Duration::ZERO).contains("left"), "{}", figures(&over, true, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_load_shows_what_became_of_the_offered_conversations() {
+        let load = v1::LoadProgress { offered: 1_204, completed: 1_144, dropped: 4, running: 56 };
+        let progress = v1::Progress { pass: 1_144, load: Some(load), ..v1::Progress::default() };
+        let text = figures(&progress, false, Duration::ZERO);
+        assert!(
+            text.starts_with("1,204 offered, 1,144 completed, 4 dropped, 56 under way  1144 passing, 0 failing"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(crate) fn lazy(address: &str) -> anyhow::Result<Channel> {
     Ok(endpoint(address)?.connect_lazy())
 }
 
-/// A channel that is connected, or an error that says what to do.
+/// A connected channel, or an error that says what to do.
 pub(crate) async fn connect(address: &str) -> anyhow::Result<Channel> {
     endpoint(address)?.connect().await.with_context(|| {
         format!("no coordinator answers at {address}\nhint: start one with `gabfest coordinator`, or name it with --coordinator")

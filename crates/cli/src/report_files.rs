@@ -1,4 +1,4 @@
-//! Reads a report from its files, where the folder has no store: `submit --watch` and `watch` write such folders.
+//! Reads a report from its files if the folder has no store: `submit --watch` and `watch` write such folders.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -8,7 +8,8 @@ use std::{
 use anyhow::Context as _;
 use record::{Summary, Trial, Turn};
 use report::Selection;
-use serde::Deserialize as _;
+use scenario::RunId;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 pub(crate) fn summary(folder: &Path) -> anyhow::Result<Summary> {
@@ -17,12 +18,26 @@ pub(crate) fn summary(folder: &Path) -> anyhow::Result<Summary> {
     serde_json::from_str(&text).with_context(|| format!("failed to read {}: it is of another version", path.display()))
 }
 
-/// What was found over all trials, of `trials.jsonl` and `transcripts.jsonl`.
+/// The run that the report in this folder is of; `None` without a report.
+pub(crate) fn run_id(folder: &Path) -> Option<RunId> {
+    #[derive(Deserialize)]
+    struct Report {
+        run: Run,
+    }
+    #[derive(Deserialize)]
+    struct Run {
+        id: RunId,
+    }
+    let text = std::fs::read_to_string(folder.join("report.json")).ok()?;
+    serde_json::from_str::<Report>(&text).ok().map(|report| report.run.id)
+}
+
+/// The selection of trials from `trials.jsonl` and `transcripts.jsonl`.
 pub(crate) fn selection(folder: &Path, summary: &Summary) -> anyhow::Result<Selection> {
     let mut selection = Selection::default();
-    // Both are in the plan's order; trials that passed may have no transcript.
-    let mut transcripts = lines(folder, "transcripts.jsonl")?.peekable();
-    for line in lines(folder, "trials.jsonl")? {
+    // Both are in the plan's order; passed trials may have no transcript.
+    let mut transcripts = lines::<Value>(folder, "transcripts.jsonl")?.peekable();
+    for line in lines::<Value>(folder, "trials.jsonl")? {
         let line = line?;
         let number = line["number"].clone();
         let spoken = transcripts.next_if(|next| next.as_ref().map_or(true, |next| next["number"] == number));
@@ -35,7 +50,11 @@ pub(crate) fn selection(folder: &Path, summary: &Summary) -> anyhow::Result<Sele
     Ok(selection)
 }
 
-fn lines(folder: &Path, name: &'static str) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Value>>> {
+/// The lines of a file, each as JSON.
+pub(crate) fn lines<Line: DeserializeOwned>(
+    folder: &Path,
+    name: &'static str,
+) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Line>> + use<Line>> {
     let path = folder.join(name);
     let file = std::fs::File::open(&path).with_context(|| format!("failed to read {}", path.display()))?;
     Ok(BufReader::new(file).lines().map(move |line| {
@@ -44,7 +63,7 @@ fn lines(folder: &Path, name: &'static str) -> anyhow::Result<impl Iterator<Item
     }))
 }
 
-/// The trial of a line. What it cost and how fast it was are in the summary alone.
+/// The trial of a line. Only the summary has its cost and its latency.
 fn trial(mut line: Value, summary: &Summary) -> serde_json::Result<Trial> {
     let case = summary.cases.iter().find(|case| case.id.as_str() == line["case_id"]).map(|case| case.number);
     let failure = |key: &str| line[format!("failure_{key}")].clone();

@@ -1,7 +1,8 @@
-//! A run's folder: where its store and its report are, found by id or by path, and how a run begins in it.
+//! A run's folder: how its store and report are found by id or by path, and how a run starts in it.
 //!
-//! A run writes its plan to the folder, then creates its store, and removes the plan once the store has the run. If the process
-//! is killed in between, `gabfest run` can begin again in the folder, and `gabfest resume` plays the plan if it is there.
+//! A run writes its plan to the folder, then creates its store, and removes the plan once the store has the run. If the
+//! process is killed in between, `gabfest run` can start again in the folder, and `gabfest resume` plays the plan if it
+//! is there.
 
 use std::{
     fs, io,
@@ -15,7 +16,7 @@ use store::{Sqlite, Store as _};
 
 use crate::exit::usage;
 
-/// Where runs are kept unless `--out` says otherwise.
+/// The folder of runs unless `--out` is set.
 pub(crate) const RUNS: &str = "gabfest-runs";
 const STORE: &str = "run.db";
 /// The plan of a run that may not be in its store yet.
@@ -27,9 +28,10 @@ pub(crate) struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes the folder of a new run and leaves its plan there. A folder that holds a run is refused.
+    /// Creates the folder of a new run and stores its plan there. Refuses a folder that has a run.
     pub(crate) async fn begin(run: &RunId, plan: &Plan, out: Option<&Path>) -> anyhow::Result<Self> {
         let path = out.map_or_else(|| Path::new(RUNS).join(run.as_str()), Path::to_path_buf);
+        refuse_file(&path)?;
         let folder = Self { path };
         if folder.store().exists() && folder.holds_a_run().await? {
             return Err(usage(anyhow!(
@@ -45,10 +47,10 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// Whether the store has a run: one that was killed at its beginning has left it empty.
+    /// Whether the store has a run. A run that was killed at its start has left an empty store.
     async fn holds_a_run(&self) -> anyhow::Result<bool> {
         let store = match Sqlite::open(&self.store()).await {
-            // Another process has it open, so it holds a run or is about to.
+            // Another process has it open, so it has a run or is about to.
             Err(store::Error::InUse(_)) => return Ok(true),
             store => store.with_context(|| format!("failed to open {}", self.store().display()))?,
         };
@@ -57,7 +59,7 @@ impl RunFolder {
         Ok(!runs.is_empty())
     }
 
-    /// The run that was begun here and may not be in the store.
+    /// The run that was started here and may not be in the store.
     pub(crate) fn begun(&self) -> anyhow::Result<Option<(RunId, Plan)>> {
         let text = match fs::read_to_string(self.path.join(BEGUN)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -74,11 +76,11 @@ impl RunFolder {
 
     /// The store has the run.
     pub(crate) fn is_stored(&self) {
-        // One that stays is not looked at any more, since the store comes first.
+        // A leftover plan is ignored, because the store comes first.
         let _ = fs::remove_file(self.path.join(BEGUN));
     }
 
-    /// Finds a run by its folder, or by its id among the usual runs.
+    /// Finds a run by its folder, or by its id in the default folder.
     pub(crate) fn find(run: &str) -> anyhow::Result<Self> {
         let folders = [PathBuf::from(run), Path::new(RUNS).join(run)].map(|path| Self { path });
         if let Some(folder) = folders.iter().find(|folder| folder.is_begun()) {
@@ -106,7 +108,7 @@ impl RunFolder {
         [PathBuf::from(run), Path::new(RUNS).join(run)].into_iter().find(|path| path.join("report.json").is_file())
     }
 
-    /// Whether a run is kept on this machine under that name.
+    /// Whether this machine has a run of that name.
     pub(crate) fn exists(run: &str) -> bool {
         Self::find(run).is_ok()
     }
@@ -116,9 +118,32 @@ impl RunFolder {
     }
 }
 
-/// Writes a file that is there whole or not at all.
+/// That this place can be a run's folder.
+pub(crate) fn refuse_file(path: &Path) -> anyhow::Result<()> {
+    if path.exists() && !path.is_dir() {
+        return Err(usage(anyhow!("{} is not a folder\nhint: name a folder with --out", path.display())));
+    }
+    Ok(())
+}
+
+/// Writes a file completely or not at all.
 fn write_whole(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let part = folder.join(format!(".{name}.part"));
     fs::write(&part, text)?;
     fs::rename(part, folder.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_not_written_over_a_file() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("out");
+        fs::write(&file, "mine").unwrap();
+        let error = refuse_file(&file).unwrap_err().to_string();
+        assert!(error.ends_with("/out is not a folder\nhint: name a folder with --out"), "{error}");
+        assert!(refuse_file(place.path()).is_ok() && refuse_file(&place.path().join("new")).is_ok());
+    }
 }

@@ -1,4 +1,4 @@
-//! `scores` of `gabfest.yaml`: which model measures what.
+//! `scores` of `gabfest.yaml`: the model of each measurement.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use llm::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who gives the scores that checks compare with a threshold.
+/// The source of each score that checks compare with a threshold.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Settings {
-    /// How alike two texts are in meaning. An endpoint is asked for embeddings.
+    /// How similar two texts are in meaning. An endpoint is asked for embeddings.
     pub(crate) similarity: Source,
-    /// What part of a text answers a question. No endpoint has an address for it.
+    /// The part of a text that answers a question. No endpoint offers this.
     pub(crate) answer: Source,
-    /// How well a reply follows what was said before. No endpoint has an address for it.
+    /// How well a reply follows the conversation. No endpoint offers this.
     pub(crate) next_sentence: Source,
     /// Seven scores of harm. An endpoint is asked for moderations.
     pub(crate) toxicity: Source,
-    /// Where models are downloaded from that gabfest knows by name.
+    /// The address from which known models are downloaded.
     pub(crate) hub: Option<String>,
 }
 
@@ -33,16 +33,16 @@ pub(crate) struct Settings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {
-    /// The endpoint of `roles.judge`, asked in words.
+    /// The endpoint of `roles.judge`, asked in plain language.
     #[default]
     Judge,
     /// An endpoint with embeddings or moderations, by its name.
     Endpoint(String),
-    /// The usual model for it that runs in gabfest itself; sentence embeddings are downloaded where they are not kept.
+    /// The default model for it, which runs in gabfest itself; missing sentence embeddings are downloaded.
     Embedded,
-    /// Another model that is kept on this machine, by its name in `gabfest models list`.
+    /// Another model on this machine, by its name in `gabfest models list`.
     Model(String),
-    /// The usual model if it is kept on this machine, else the judge.
+    /// The default model if it is on this machine, or else the judge.
     Auto,
 }
 
@@ -52,11 +52,11 @@ struct MeasureSection<'a> {
     name: &'static str,
     source: &'a Source,
     model: &'static str,
-    /// What servers have an address for.
+    /// The server's address for it, if servers offer one.
     address: Option<Address>,
 }
 
-/// What an endpoint that scores is asked for.
+/// The kinds of calls to an endpoint that scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Address {
     Embeddings,
@@ -74,7 +74,7 @@ impl Settings {
         ]
     }
 
-    /// What the endpoint of this name is asked for, where it scores.
+    /// The kind of calls to the endpoint of this name, if it scores.
     pub(crate) fn address_of(&self, endpoint: &str) -> Option<Address> {
         let named = |source: &Source| matches!(source, Source::Endpoint(name) if name == endpoint);
         self.measures().into_iter().find(|measure| named(measure.source))?.address
@@ -83,7 +83,8 @@ impl Settings {
     /// Each measurement that names an endpoint, with that name.
     ///
     /// # Errors
-    /// The key that names an endpoint for what endpoints cannot do, or a hub whose address cannot be read, and the reason.
+    /// The key and the reason: it names an endpoint for something that endpoints do not offer, or the hub's address is
+    /// invalid.
     pub(crate) fn endpoints(&self) -> Result<Vec<(&'static str, &str)>, (&'static str, String)> {
         if let Some(hub) = &self.hub
             && !matches!(embed::fetch::Source::parse(hub), Ok(embed::fetch::Source::Hub(_)))
@@ -108,7 +109,7 @@ fn no_address(MeasureSection { name: measure, .. }: &MeasureSection<'_>, endpoin
     )
 }
 
-/// An endpoint, or the one whose key is missing.
+/// An endpoint, or its missing key.
 type Opened = Result<Arc<Endpoint>, Absent>;
 
 /// The models that the settings choose, each endpoint opened by `open`.
@@ -148,7 +149,7 @@ fn moderations(opened: Opened) -> Arc<dyn Measures<Moderate>> {
     }
 }
 
-/// A model of this machine; `None`: the judge scores.
+/// A model on this machine; `None`: the judge scores.
 async fn on_this_machine<M: local::Runnable>(
     measure: &MeasureSection<'_>,
     hub: Option<&str>,
@@ -174,7 +175,7 @@ mod local {
     use crate::scores::MeasureSection;
     use crate::{exit::usage, model_shelf::shelf};
 
-    /// A model of this machine, downloaded if it is known and not there.
+    /// A model on this machine, downloaded if it is known and missing.
     pub(super) async fn open<M: Runnable>(
         measure: &MeasureSection<'_>,
         name: &str,

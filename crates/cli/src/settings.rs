@@ -1,5 +1,7 @@
-//! `gabfest.yaml`: endpoints, agents, roles, and what else the operator of this machine decides.
+//! `gabfest.yaml`: endpoints, agents, roles, and other decisions of this machine's operator.
 
+pub(crate) mod decide;
+mod rates;
 mod vetting;
 
 use std::{
@@ -8,44 +10,61 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use scenario::placeholder;
+use scenario::{placeholder, plan::Transcripts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yaml::path::Segment;
 
-use crate::{addresses, args::Config, diagnostics, exit::usage, scores};
+use crate::{
+    addresses, args::Config, diagnostics, exit::usage, load::settings::Pace, objectives::WrittenObjective, scores,
+};
 
 /// Read if `--config` is not given and it exists.
 const USUAL: &str = "gabfest.yaml";
 
-/// The name of the endpoint and the agent that are always there.
+/// The name of the built-in endpoint and agent.
 pub(crate) const MOCK: &str = "mock";
 
-/// What a settings file may say.
+/// The settings file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(title = "gabfest.yaml")]
 pub(crate) struct Settings {
-    /// Where language models are served, by name. `mock` is always there.
+    /// Servers of language models, by name. `mock` is built in.
     pub(crate) endpoints: BTreeMap<String, llm::endpoint::Settings>,
-    /// The agents under test, by name. `mock` is always there.
+    /// The agents under test, by name. `mock` is built in.
     pub(crate) agents: BTreeMap<String, agent::Settings>,
     pub(crate) roles: Roles,
-    /// Endpoints of the model types that scenarios name. Simulators that name none have the type TEXT_LARGE.
+    /// The endpoints of the model types that scenarios name. Simulators without a type use TEXT_LARGE.
     pub(crate) models: BTreeMap<String, String>,
     /// Which models measure texts, for checks that compare with a threshold.
     pub(crate) scores: scores::Settings,
     /// Databases that scenarios may seed, by name.
     pub(crate) databases: BTreeMap<String, Database>,
-    /// Checks of your own, by name: programs and HTTP services that judge transcripts.
+    /// Custom checks, by name: programs and HTTP services that judge transcripts.
     pub(crate) checks: BTreeMap<String, worker::custom_check::Settings>,
     /// Services whose state `http_state` reads, by name.
     pub(crate) state_hosts: BTreeMap<String, worker::state_host::Settings>,
     /// HTTP hooks that decide whether a conversation is over, by name.
     pub(crate) hooks: BTreeMap<String, worker::termination::hook::Settings>,
     pub(crate) gates: Gates,
-    /// What `gabfest judge --save` measures of judges, for `gates.judges`; relative to this file (`gabfest.judges.json`).
+    /// Stops a run as soon as `gates.pass_rate` is decided, as `--decide` does. Without it every repeat is played.
+    pub(crate) decide: Option<decide::Settings>,
+    /// Cases that are played and shown, and that no gate depends on. An entry applies until its day is over.
+    pub(crate) quarantine: Vec<scenario::Quarantine>,
+    /// Labels of runs in the history, such as `commit: ${env:GIT_COMMIT}`; `--label` adds to them.
+    pub(crate) labels: BTreeMap<String, String>,
+    /// The file with the measurements of `gabfest judge --save`, for `gates.judges`; relative to this file
+    /// (`gabfest.judges.json`).
     pub(crate) calibration: Option<PathBuf>,
+    /// Limits on times: the report says how many turns, and how many conversations, meet all of them.
+    pub(crate) goodput: Goodput,
+    /// What figures of a run must be, such as `p99(ttft) < 2s for 60s, abort`, in addition to `gates`. docs/load.md has the
+    /// language.
+    pub(crate) objectives: Vec<WrittenObjective>,
+    /// Of which conversations the words are kept: `all`, `failures`, or `sample`, which are the failures and one in a hundred
+    /// of the others (`all`). Every figure comes from the records of trials, which are always kept.
+    pub(crate) transcripts: Transcripts,
     /// How often a trial is played again within a run when it ended as ERROR or INCONCLUSIVE and that was not the agent's
     /// fault: a simulator, judge, tool or environment that failed (2).
     pub(crate) replays: Option<u32>,
@@ -53,7 +72,7 @@ pub(crate) struct Settings {
     /// unless written.
     #[schemars(range(min = 1, max = 10))]
     pub(crate) pass_k: Option<u32>,
-    /// Files and folders with personas, besides those of the scenarios that are played; relative to this file.
+    /// Files and folders with personas, in addition to those of the played scenarios; relative to this file.
     pub(crate) personas: Vec<PathBuf>,
     /// Trials played at the same time by this machine (32).
     #[schemars(range(min = 1, max = 100_000))]
@@ -62,20 +81,22 @@ pub(crate) struct Settings {
     /// The price table that `price: auto` reads, as `gabfest prices update` writes it; relative to this file (the table that
     /// gabfest ships).
     pub(crate) prices: Option<PathBuf>,
+    /// Paces for `--pace`, by name: at which rate, or in how many slots, conversations start.
+    pub(crate) load: BTreeMap<String, Pace>,
 }
 
-/// Where agents that call their tools themselves find the mocks of scenarios.
+/// Where agents that call their tools themselves reach the mocks of scenarios.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ToolServer {
     /// An address and a port; port 0 takes a free one (`127.0.0.1:0`).
     #[schemars(with = "Option<String>")]
     pub(crate) listen: Option<std::net::SocketAddr>,
-    /// How agents on other machines reach it, such as `http://worker-7:7500`; the address itself where it is not written.
+    /// The address for agents on other machines, such as `http://worker-7:7500`; by default the listen address.
     pub(crate) url: Option<String>,
 }
 
-/// Who plays whom.
+/// The endpoint of each role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Roles {
@@ -85,7 +106,7 @@ pub(crate) struct Roles {
     pub(crate) user_sim: Option<String>,
     /// The endpoint of the judge (`mock`), for checks without a model type or with one that `models` does not map.
     pub(crate) judge: Option<String>,
-    /// The most tokens of one answer of a judge, its reasoning included. An answer whose form needs more may have more.
+    /// The most tokens of one answer of a judge, including its reasoning. Large forms may use more.
     pub(crate) judge_max_tokens: u32,
 }
 
@@ -101,32 +122,84 @@ pub(crate) struct Database {
     pub(crate) url: String,
 }
 
-/// What must hold for a run to pass.
+/// The limits on times that make a turn one of use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct Goodput {
+    /// The longest response time, from the moment a turn is due to the whole reply, in milliseconds.
+    pub(crate) response_ms: Option<f64>,
+    /// The longest time to the first token, in milliseconds. The first token of a reply that was not streamed comes with its
+    /// last byte.
+    pub(crate) ttft_ms: Option<f64>,
+    /// The longest mean time of each output token after the first one, in milliseconds. Replies that were not streamed, or have
+    /// one token, meet it.
+    pub(crate) per_output_token_ms: Option<f64>,
+}
+
+impl Goodput {
+    pub(crate) fn limits(self) -> scenario::Goodput {
+        let micros = |millis: Option<f64>| millis.map(|millis| (millis * 1_000.0).round() as u64);
+        scenario::Goodput {
+            response_micros: micros(self.response_ms),
+            ttft_micros: micros(self.ttft_ms),
+            per_token_micros: micros(self.per_output_token_ms),
+        }
+    }
+}
+
+/// The conditions for a run to pass.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Gates {
-    /// The least success rate of the whole run: pass / (pass + fail + errors of the agent). Without it every trial of every
-    /// case must pass.
+    /// The least success rate of the whole run: pass / (pass + fail + errors of the agent). Without it and `success_rate` every
+    /// trial of every case must pass.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) pass_rate: Option<f64>,
-    /// The floor of every case, beside `pass_rate` (half of it unless written; 0 for none). A case fails when the 95 % upper
-    /// bound of its success rate is below the floor, so 0 of 5 trials fails a floor of 0.475 and 0 of 4 does not.
-    /// `required_pass_rate` of a scenario takes its place.
+    /// Least success rates, of the run or of each of its parts, by the rate itself or by its lower bound: `95%`,
+    /// `{min: 95%, by: bound, confidence: 95%, per: scenario}`, or a list of them. `pass_rate: 0.95` is a short form of `95%`.
+    pub(crate) success_rate: rates::SuccessRates,
+    /// The largest share of cases that may be flaky, such as 0.05. A case with fewer than two trials cannot show it, and counts as
+    /// undecided. Without it the share does not matter.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub(crate) max_flaky_cases: Option<f64>,
+    /// The minimum for every case, in addition to `pass_rate` (half of it by default; 0 for none). A case fails when
+    /// the 95 % upper bound of its success rate is below the minimum, so 0 of 5 trials fails a minimum of 0.475 and 0
+    /// of 4 does not. `required_pass_rate` of a scenario replaces it.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) case_pass_rate: Option<f64>,
-    /// The largest share of planned trials that may say nothing about the agent (0 unless written).
+    /// The largest share of planned trials that may say nothing about the agent (0 by default).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) max_unjudged: f64,
-    /// How many cases may be without one trial that says something about the agent (0 unless written). Their trials count for
+    /// How many cases may have no trial that says something about the agent (0 by default). Their trials count for
     /// `max_unjudged` too.
     pub(crate) max_unjudged_cases: u64,
-    /// The largest share of trials in which the simulated user may be at fault, such as 0.05. Beyond it the run is INCONCLUSIVE.
-    /// Without it the share does not matter.
+    /// The largest share of trials in which the simulated user may be at fault, such as 0.05. Above it the run is
+    /// INCONCLUSIVE. Without it the share does not matter.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) max_simulator_faults: Option<f64>,
     /// How well a judge must agree with people to decide. The findings of other judges only inform. Without it every judge
     /// decides.
     pub(crate) judges: Option<Judges>,
+    /// Compares the run with an earlier one, as `gabfest compare` does: a run that is worse fails (exit code 1). Without
+    /// it nothing is compared.
+    pub(crate) regression: Option<Regression>,
+}
+
+/// The earlier run, and by how much a run may be worse.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct Regression {
+    /// `last-green` (the default): the latest finished run of the same name in `gabfest-runs/` whose gates held. `last`: whether
+    /// they held or not. Otherwise a run's folder or id.
+    pub(crate) baseline: String,
+    /// By how many percentage points the success rate may fall, such as `3pp` (the default).
+    pub(crate) margin: String,
+}
+
+impl Default for Regression {
+    fn default() -> Self {
+        Self { baseline: "last-green".to_owned(), margin: "3pp".to_owned() }
+    }
 }
 
 /// How well a judge must agree with people.
@@ -141,10 +214,12 @@ pub(crate) struct Judges {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Read {
     pub(crate) settings: Settings,
+    /// The settings file.
+    pub(crate) file: Option<PathBuf>,
     pub(crate) folder: PathBuf,
-    /// Those of `--env-file`, for the programs of scenarios.
+    /// The variables of `--env-file`, for the programs of scenarios.
     pub(crate) variables: Vec<(String, String)>,
-    /// Keys that were given on the command line, by the agent's name.
+    /// Keys from the command line, by the agent's name.
     pub(crate) keys: BTreeMap<String, secrecy::SecretString>,
 }
 
@@ -168,10 +243,10 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
         settings.ok_or_else(|| usage(anyhow!("{} cannot be used: {}", path.display(), diagnostics::count(&found))))?;
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     settings.hide_keys();
-    Ok(Read { settings, folder, variables, ..Read::default() })
+    Ok(Read { settings, file: Some(path), folder, variables, ..Read::default() })
 }
 
-/// The settings of a text, and what is wrong with it line by line.
+/// The settings of a text, with findings line by line.
 fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagnostic>) {
     let mut document = match yaml::open(text, path) {
         Ok(document) => document,
@@ -188,7 +263,8 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
         take_prices(settings, &document, path, &mut findings);
     }
     if let Some(settings) = &settings {
-        vetting::vet(settings, &document, &mut findings);
+        let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+        vetting::vet(settings, folder, &document, &mut findings);
     }
     (settings, findings.into_sorted())
 }
@@ -208,7 +284,7 @@ fn digest(endpoint: &llm::endpoint::Settings) -> String {
     scenario::Digest::of_json(&parts.into()).short().to_owned()
 }
 
-/// Puts the prices of the settings' own table in the place of `price: auto`.
+/// Replaces `price: auto` with the prices of the settings' own table.
 fn take_prices(settings: &mut Settings, document: &yaml::Document, path: &str, findings: &mut yaml::Findings) {
     let Some(written) = &settings.prices else { return };
     let file = Path::new(path).parent().unwrap_or(Path::new("")).join(written);
@@ -225,14 +301,14 @@ fn take_prices(settings: &mut Settings, document: &yaml::Document, path: &str, f
             && let Some(written) = document.root().get("endpoints").and_then(|endpoints| endpoints.get(name))
         {
             findings.error(written.key_spot("price"), format!("endpoints.{name}.price {reason}"));
-            // It is told once, and not again of the table that is shipped.
+            // Reported here, and not again for the built-in table.
             endpoint.price = None;
         }
     }
 }
 
-/// Whether an unknown key at this place is an error: a misspelt gate, limit, price or role is one that does not exist,
-/// and so is a section of the file, of an endpoint or of an agent. Keys that begin with `x-` are people's own.
+/// Whether an unknown key at this place is an error: a misspelt gate, limit, price or role would silently not apply,
+/// and so would a section of the file, of an endpoint or of an agent. Keys that start with `x-` belong to the user.
 fn is_protection(parents: &[Segment], key: &str) -> bool {
     let names: Vec<&str> = parents
         .iter()
@@ -244,12 +320,25 @@ fn is_protection(parents: &[Segment], key: &str) -> bool {
     match names.as_slice() {
         [] | ["endpoints" | "agents" | "checks" | "state_hosts", _] => !key.starts_with("x-"),
         ["endpoints" | "agents", _, section, ..] | [section, ..] => {
-            matches!(*section, "gates" | "limits" | "oauth" | "price" | "retries" | "roles")
+            matches!(
+                *section,
+                "decide"
+                    | "gates"
+                    | "goodput"
+                    | "limits"
+                    | "load"
+                    | "oauth"
+                    | "objectives"
+                    | "price"
+                    | "quarantine"
+                    | "retries"
+                    | "roles"
+            )
         }
     }
 }
 
-/// Reads the file and sets its variables for this process too, where they are not set, since keys are named by them.
+/// Reads the file and sets its unset variables in this process, because keys name variables.
 fn environment(path: &Path) -> anyhow::Result<Vec<(String, String)>> {
     // Read before anything is set, so that a broken line leaves no half of the file behind.
     let failed = |error| usage(unreadable(path, &error));
@@ -278,21 +367,21 @@ fn unreadable(path: &Path, error: &dotenvy::Error) -> anyhow::Error {
 }
 
 impl Settings {
-    /// Tells every sink of all keys that are there, before telemetry starts and before a key is used. What is not
-    /// there is told of by whoever needs it.
+    /// Registers all available keys with every sink, before telemetry starts and before a key is used. Whatever needs a
+    /// missing key reports it.
     fn hide_keys(&self) {
         for place in self.keys() {
             if let Ok(key) = place.resolve() {
                 redact::register(secrecy::ExposeSecret::expose_secret(&key));
             }
         }
-        // Whatever its kind, an address is a text with a scheme.
+        // Every address, of any kind, is a text with a scheme.
         if let Ok(all) = serde_json::to_value(self) {
             addresses::hide_all(&all);
         }
     }
 
-    /// Where the keys of all endpoints, agents, hooks, checks and state hosts are kept.
+    /// The places of the keys of all endpoints, agents, hooks, checks and state hosts.
     pub(crate) fn keys(&self) -> Vec<llm::key::KeyRef> {
         let of_endpoints = self.endpoints.values().flat_map(llm::endpoint::Settings::keys);
         let of_agents = self.agents.values().flat_map(agent::Settings::keys);
@@ -302,13 +391,13 @@ impl Settings {
         of_endpoints.chain(of_agents).chain(of_hooks).chain(of_checks).chain(of_hosts).collect()
     }
 
-    /// How each endpoint is asked, for the plan: what decides on replies and costs, and neither addresses nor keys.
+    /// The settings of each endpoint that influence replies and costs, for the plan, without addresses and keys.
     pub(crate) fn digests(&self) -> BTreeMap<String, String> {
         let asked = self.endpoints.iter().filter(|(_, endpoint)| endpoint.kind != llm::endpoint::Kind::Mock);
         asked.map(|(name, endpoint)| (name.clone(), digest(endpoint))).collect()
     }
 
-    /// The names that plans may use for agents.
+    /// The agent of plans that name none.
     pub(crate) fn default_agent(&self) -> String {
         self.roles.agent.clone().unwrap_or_else(|| MOCK.to_owned())
     }

@@ -8,7 +8,7 @@ use std::{
 
 use crate::printer;
 
-/// `--quiet`: only errors are printed. Set once, before the command begins.
+/// `--quiet`: only errors are printed. Set once, before the command runs.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn be_quiet() {
@@ -37,6 +37,6 @@ pub(crate) fn painted(text: &str) {
 }
 
 fn send(text: &str) {
-    // A closed stderr or a full disk behind it must not end the run, and there is no place to report it.
+    // A closed stderr or a full disk behind it must not end the run, and there is nowhere to report it.
     drop(writeln!(std::io::stderr(), "{text}"));
 }

@@ -1,4 +1,4 @@
-//! What a command prints on stdout. A reader may close the pipe early; any other failure is an error.
+//! Prints the output of commands. A reader may close the pipe early; any other failure is an error.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
@@ -20,7 +20,7 @@ pub(crate) fn painted(text: &str) -> anyhow::Result<()> {
     send(&printer::painted(text))
 }
 
-/// What a program reads, byte by byte as a file has it; a terminal is no program.
+/// Prints a document for programs exactly as in its file; for a terminal it is cleaned.
 pub(crate) fn document(text: &str) -> anyhow::Result<()> {
     if std::io::stdout().is_terminal() { write(text) } else { send(text) }
 }

@@ -10,24 +10,25 @@ use tokenizers::{Encoding, PaddingParams, Tokenizer, TruncationParams};
 
 use crate::{catalogue::FILES, error::Error};
 
-/// Of each number in `config.json`: the largest BERT has a hundredth of it, and a file must not ask for all memory.
+/// The limit of each number in `config.json`: the largest BERT has a hundredth of it, and a file must not claim all
+/// memory.
 const MOST: usize = 1 << 20;
 
 pub(crate) struct Bert {
     encoder: BertModel,
     pub(crate) tokenizer: Tokenizer,
     pub(crate) hidden_size: usize,
-    /// Tokens of one input, those that mark its ends included.
+    /// The tokens of one input, including the special tokens at its ends.
     pub(crate) window: usize,
-    /// The names of what a classifier tells apart, in their order.
+    /// The names of a classifier's classes, in order.
     pub(crate) labels: Vec<String>,
 }
 
-/// The tensors of a model, by which heads are built; the encoder's own may be under `bert`.
+/// The tensors of a model, for building heads; the encoder's own may be under `bert`.
 pub(crate) type Weights = VarBuilder<'static>;
 
 impl Bert {
-    /// Reads all of a model into memory, and cuts inputs at `window` tokens or at what the model can take.
+    /// Reads a whole model into memory, and cuts inputs at `window` tokens or at the model's limit.
     pub(crate) fn open(folder: &Path, window: usize) -> Result<(Self, Weights), Error> {
         let read = |file: &str| {
             fs::read(folder.join(file)).map_err(|error| Error::Unusable(format!("{file} cannot be read: {error}")))
@@ -50,7 +51,8 @@ impl Bert {
         Ok((Self { encoder, tokenizer, hidden_size, window, labels }, weights))
     }
 
-    /// What the encoder makes of each token: (texts, tokens, hidden size); and the mask of those that are no padding.
+    /// The encoder's output for each token: (texts, tokens, hidden size); and the mask of the tokens that are not
+    /// padding.
     pub(crate) fn encode(&self, inputs: &[Encoding]) -> Result<(Tensor, Tensor), Error> {
         let tensor = |of: fn(&Encoding) -> &[u32]| {
             let rows: Vec<Vec<u32>> = inputs.iter().map(|input| of(input).to_vec()).collect();
@@ -90,7 +92,7 @@ fn check(config: &Config) -> Result<(), &'static str> {
     if !config.hidden_size.is_multiple_of(config.num_attention_heads) {
         return Err("the hidden size cannot be shared among the attention heads");
     }
-    // Room for the marks at the ends of an input, and something between.
+    // Room for the special tokens at the ends of an input, and something between.
     if config.max_position_embeddings < 8 { Err("a window of less than 8 tokens") } else { Ok(()) }
 }
 

@@ -1,16 +1,16 @@
 //! The models that gabfest knows by name: their source, and the digests of their files.
 
-/// Where models are downloaded from unless the settings or the command line say otherwise.
+/// The default source of models.
 pub const HUB: &str = "https://huggingface.co";
 
 /// The name of the sentence embeddings that `embedded` means.
 pub const SENTENCES: &str = "all-MiniLM-L6-v2";
 
-/// A model whose files are known to the byte.
+/// A model with known digests of its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
     pub name: &'static str,
-    /// For people: what it is and under which licence.
+    /// For people: a description and the licence.
     pub about: &'static str,
     /// Below the hub's address, and above the names of the files.
     pub place: &'static str,
@@ -26,7 +26,7 @@ pub struct File {
     pub sha256: &'static str,
 }
 
-/// What every model has, whatever it can do.
+/// The files of every model.
 pub const FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
 
 pub const KNOWN: [Known; 1] = [Known {

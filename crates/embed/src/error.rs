@@ -14,7 +14,7 @@ pub enum Error {
 
 impl From<candle_core::Error> for Error {
     fn from(error: candle_core::Error) -> Self {
-        // It has a backtrace of many lines, of which the first says what is wrong.
+        // It includes a long backtrace; the first line has the reason.
         Self::Unusable(error.to_string().lines().next().unwrap_or_default().to_owned())
     }
 }

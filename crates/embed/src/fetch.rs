@@ -22,12 +22,12 @@ use crate::{
     shelf::{Kept, Shelf},
 };
 
-/// Of the weights of a model that is not known: those of a large BERT are 1.3 GB.
+/// The size limit of an unknown model's weights: those of a large BERT are 1.3 GB.
 const MOST_WEIGHTS: u64 = 2 << 30;
 /// Of its other files.
 const MOST_BESIDE: u64 = 64 << 20;
 
-/// Where the files of a model are.
+/// The source of a model's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// An address below which files have their names.
@@ -39,10 +39,10 @@ pub enum Source {
 }
 
 impl Source {
-    /// Of what was written on the command line or in the settings.
+    /// Parses a source from the command line or the settings.
     ///
     /// # Errors
-    /// When it is no address and nothing is there.
+    /// It is neither an address nor an existing path.
     pub fn parse(written: &str) -> Result<Self, Error> {
         let wrong = || Error::Source { written: written.to_owned() };
         if written.starts_with("http://") || written.starts_with("https://") {
@@ -60,10 +60,10 @@ impl Source {
         }
     }
 
-    /// Where a known model is on a hub; `None`: the usual hub.
+    /// The source of a known model on a hub; `None`: the default hub.
     ///
     /// # Errors
-    /// When the hub's address cannot be read.
+    /// The hub's address is invalid.
     pub fn of(model: &Known, hub: Option<&str>) -> Result<Self, Error> {
         let hub = hub.unwrap_or(HUB);
         let written = format!("{}/{}/", hub.trim_end_matches('/'), model.place);
@@ -71,11 +71,11 @@ impl Source {
     }
 }
 
-/// Puts the model `name` on the shelf, and replaces an older one. `weights_sha256` is what the weights of a
-/// model that gabfest does not know must have; the digests of one that it knows always hold.
+/// Puts the model `name` on the shelf, replacing an older one. `weights_sha256` is the required digest of an unknown
+/// model's weights; a known model's digests are always checked.
 ///
 /// # Errors
-/// When the source does not give all files, or one is too long or is not what it should be.
+/// The source lacks a file, or a file is too long or has another digest.
 pub async fn fetch(
     shelf: &Shelf,
     name: &str,
@@ -118,7 +118,7 @@ async fn take(folder: &Path, name: &str, source: &Source) -> Result<Vec<Checked>
             Ok(checked)
         }
         Source::ArchiveAt(url) => {
-            // Compressed, and with things beside; it goes as soon as it has been read.
+            // Compressed, and with other files; it is deleted as soon as it has been read.
             let most = limits.iter().map(|(_, limit)| limit).sum::<u64>() + MOST_BESIDE;
             let beside =
                 tempfile::tempdir_in(folder).map_err(|source| Error::Write { folder: folder.to_owned(), source })?;

@@ -23,10 +23,10 @@ const MOST_LABELS: usize = 1_000;
 /// `BertForQuestionAnswering`.
 pub(crate) struct Extractor {
     bert: Bert,
-    /// Which cuts nothing: the windows of a long text are cut here, since the tokenizer's own have no marks of which
-    /// part is the question.
+    /// Without truncation: the windows of a long text are cut here, because the tokenizer's own do not mark which part
+    /// is the question.
     uncut: Tokenizer,
-    /// From each token: how likely an answer begins with it, and ends.
+    /// For each token, how likely an answer starts and ends there.
     ends: Linear,
 }
 
@@ -55,7 +55,7 @@ impl Extractor {
         Ok(Self { bert, uncut, ends })
     }
 
-    /// The part of the context that answers best; empty where the question leaves no room for a context.
+    /// The best answering part of the context; empty if the question leaves no room for a context.
     pub(crate) fn extract(&self, question: &str, context: &str) -> Result<(String, u64), Error> {
         let (mut best, mut read) = (None::<(f32, &str)>, 0);
         for window in self.windows(question, context)? {
@@ -72,7 +72,7 @@ impl Extractor {
         Ok((best.map(|(_, answer)| answer.trim().to_owned()).unwrap_or_default(), read))
     }
 
-    /// Parts of the context that fit beside the question and the three marks round them, one running into the next.
+    /// Overlapping parts of the context that fit beside the question and the three special tokens.
     fn windows<'a>(&self, question: &str, context: &'a str) -> Result<Vec<&'a str>, Error> {
         let asked = self.uncut.encode(question, false)?.len();
         let whole = self.uncut.encode(context, false)?;
@@ -90,7 +90,7 @@ impl Extractor {
     }
 }
 
-/// The best answer of a window: its score, and where it is in the window, in bytes.
+/// The best answer of a window: its score, and its position in the window, in bytes.
 fn span(window: &Encoding, logits: &[Vec<f32>]) -> Option<(f32, usize, usize)> {
     let of_context: Vec<usize> = window
         .get_sequence_ids()
@@ -117,7 +117,7 @@ impl Follower {
         let (mut bert, weights) = Bert::open(folder, WINDOW)?;
         let pooler = pooler(&bert, &weights)?;
         let follows = linear(bert.hidden_size, 2, weights.pp("cls.seq_relationship"))?;
-        // Of a long conversation the end matters.
+        // In a long conversation, the end matters.
         cut(&mut bert, TruncationStrategy::LongestFirst, TruncationDirection::Left)?;
         Ok(Self { bert, pooler, follows })
     }
@@ -172,7 +172,7 @@ fn pooler(bert: &Bert, weights: &Weights) -> Result<Linear, Error> {
     Ok(linear(bert.hidden_size, bert.hidden_size, below(weights).pp("pooler.dense"))?)
 }
 
-/// What the model makes of the whole input, which stands at its first mark.
+/// The model's output for the whole input, which is at its first token.
 fn pooled(bert: &Bert, pooler: &Linear, inputs: &[Encoding]) -> Result<Tensor, Error> {
     let (states, _) = bert.encode(inputs)?;
     Ok(pooler.forward(&states.i((.., 0))?.contiguous()?)?.tanh()?)

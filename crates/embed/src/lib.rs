@@ -1,9 +1,9 @@
-//! Small models that run in this process and measure texts: no server, no key, the same numbers each time.
+//! Small models that score texts in this process: no server, no key, the same numbers each time.
 //!
-//! A [`Shelf`] is the folder that keeps the weights, [`catalogue`] names those that gabfest knows, and [`fetch()`] puts
-//! them on the shelf and checks each file by its digest. With the feature `candle`, `Local` takes a model from the
-//! shelf and measures as any other [`llm::Measures`]: `sentences` makes embeddings, `heads` does the rest. Without the
-//! feature models can be kept, but not run.
+//! A [`Shelf`] is the folder of the weights, [`catalogue`] lists the known models, and [`fetch()`] downloads them to
+//! the shelf and checks each file's digest. With the feature `candle`, `Local` runs a model from the shelf like any
+//! other [`llm::Measures`]: `sentences` computes embeddings, `heads` does the rest. Without the feature, models can be
+//! stored but not run.
 
 pub mod catalogue;
 pub mod fetch;

@@ -1,4 +1,4 @@
-//! A model of the shelf that measures in this process, on threads of its own and with bounded concurrency.
+//! Runs a model of the shelf in this process, on its own threads and with bounded concurrency.
 
 use std::{fmt, path::Path, sync::Arc, thread, time::Duration};
 
@@ -25,7 +25,7 @@ pub trait Runnable: Measurement {
     /// Reads the model of a folder into memory.
     ///
     /// # Errors
-    /// When its files are not those of a model that makes this measurement.
+    /// Its files are not those of a model with this measurement.
     fn open(folder: &Path) -> Result<Work<Self>, Error>;
 }
 
@@ -64,7 +64,7 @@ impl Runnable for Moderate {
 pub struct Local<M: Measurement> {
     name: String,
     work: Arc<Work<M>>,
-    /// One for each of the machine's processors: more calls at once would only slow each other down.
+    /// One permit per processor: more simultaneous calls would only slow each other down.
     permits: Arc<Semaphore>,
 }
 
@@ -72,7 +72,7 @@ impl<M: Runnable> Local<M> {
     /// Reads a model into memory, which takes a moment and as much memory as its weights.
     ///
     /// # Errors
-    /// When it is not on the shelf, or its files are not those of a model that makes this measurement.
+    /// It is not on the shelf, or its files are not those of a model with this measurement.
     pub fn open(shelf: &Shelf, name: &str) -> Result<Self, Error> {
         let kept = shelf
             .find(name)?
@@ -99,7 +99,7 @@ impl<M: Measurement> Call<Request<M>> for Local<M> {
         let of = request.of.clone();
         let work = Arc::clone(&self.work);
         let measured = spawn_blocking(move || {
-            // Held as long as the work takes, also where no caller waits for it any more.
+            // Held until the work is done, even if the caller has stopped waiting.
             let _permit = permit;
             work(&of)
         });

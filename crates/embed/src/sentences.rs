@@ -9,9 +9,9 @@ use crate::{
     error::Error,
 };
 
-/// What the models of this kind were trained with, more or less; what is longer is cut.
+/// About the length with which these models were trained; longer texts are cut.
 const WINDOW: usize = 256;
-/// Texts at once: more would only take more memory.
+/// Texts per batch: more would only take more memory.
 const BATCH: usize = 32;
 
 pub(crate) struct Sentences {

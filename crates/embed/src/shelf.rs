@@ -7,7 +7,7 @@ use std::{
 
 use crate::catalogue::FILES;
 
-/// A folder of models. It need not be there.
+/// A folder of models, which may not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shelf {
     folder: PathBuf,
@@ -41,10 +41,10 @@ impl Shelf {
         &self.folder
     }
 
-    /// Where a model of this name is, or would be.
+    /// The path of a model with this name, whether it exists or not.
     ///
     /// # Errors
-    /// When the name is none: it becomes a part of a path.
+    /// The name is invalid: it becomes part of a path.
     pub fn place(&self, name: &str) -> Result<PathBuf, Error> {
         let letter = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         if name.is_empty() || name.len() > 100 || name.starts_with('.') || !name.chars().all(letter) {
@@ -53,10 +53,10 @@ impl Shelf {
         Ok(self.folder.join(name))
     }
 
-    /// The model of this name, if all its files are there.
+    /// The model with this name, if all its files are there.
     ///
     /// # Errors
-    /// When the name is none.
+    /// The name is invalid.
     pub fn find(&self, name: &str) -> Result<Option<Kept>, Error> {
         let folder = self.place(name)?;
         let bytes = FILES.iter().map(|file| fs::metadata(folder.join(file)).ok().map(|found| found.len()));
@@ -64,10 +64,10 @@ impl Shelf {
         Ok(bytes.map(|bytes| Kept { name: name.to_owned(), folder, bytes }))
     }
 
-    /// All models that are whole, by name; none where there is no folder.
+    /// All complete models, by name; none if there is no folder.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// The folder cannot be read.
     pub fn list(&self) -> Result<Vec<Kept>, Error> {
         let failed = |source| Error::Read { folder: self.folder.clone(), source };
         let entries = match fs::read_dir(&self.folder) {
@@ -79,7 +79,7 @@ impl Shelf {
         for entry in entries {
             let name = entry.map_err(failed)?.file_name();
             if let Some(name) = name.to_str() {
-                // What has no name of a model was not put there by us.
+                // gabfest did not create folders whose name is not valid for a model.
                 list.extend(self.find(name).ok().flatten());
             }
         }

@@ -1,4 +1,4 @@
-//! Where in a text another one must stand.
+//! The position at which a text must contain another.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {

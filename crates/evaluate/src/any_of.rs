@@ -1,12 +1,11 @@
 //! `any_of`: the text satisfies at least one of several checks.
 
-use record::Finding;
 use scenario::check;
 
 use crate::{
+    branches::Branches,
     error::Error,
     evaluator::{Behaviour, Compile, Evaluator, Found},
-    excerpt::{SHORT_BYTES, excerpt},
     judge_pool::JudgePool,
     nested,
     outcome::Outcome,
@@ -25,22 +24,13 @@ impl AnyOf {
     }
 
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
-        let (mut undecided, mut reasons, mut not_applicable) = (None, Vec::new(), None);
+        let mut branches = Branches::any_holds();
         for check in &self.0 {
-            let outcome = check.outcome(subject, pool).await;
-            match outcome.finding {
-                Finding::Pass => return outcome,
-                Finding::Fail => reasons.push(excerpt(&outcome.reason, 4 * SHORT_BYTES).into_owned()),
-                Finding::Inconclusive | Finding::Error => {
-                    undecided.get_or_insert(outcome);
-                }
-                Finding::NotApplicable => not_applicable = Some(outcome),
+            if branches.add(check.shown(), check.outcome(subject, pool).await) {
+                break;
             }
         }
-        let not_applicable = not_applicable.filter(|_| reasons.is_empty());
-        undecided
-            .or(not_applicable)
-            .unwrap_or_else(|| Outcome::fail(format!("none of {} holds: {}", reasons.len(), reasons.join("; "))))
+        branches.outcome(|reasons| Outcome::fail(format!("none of {} holds: {}", reasons.len(), reasons.join("; "))))
     }
 }
 

@@ -1,8 +1,8 @@
 //! A conversation of a quality battery, examined when it is over: every reply, then every requirement.
 //!
-//! One file an oracle. What an oracle finds about a reply is a judgment that informs; the requirement's share of
-//! passed replies is the judgment that the verdict rests on. Where the original's revision finds otherwise and
-//! `compat` asks for it, the oracle says so itself.
+//! One file per oracle. An oracle's finding about a reply is a judgment that informs; the requirement's share of passed
+//! replies is the judgment that decides the verdict. If the original's revision differs and `compat` asks for it, the
+//! oracle's code has that variant.
 
 mod answers;
 mod closed;
@@ -23,7 +23,7 @@ use crate::JudgePool;
 
 pub use conversation::Conversation;
 
-/// What an examination found.
+/// The result of an examination.
 #[derive(Debug)]
 pub struct Found {
     /// Those about replies in the order of requirements, then one for each requirement.
@@ -49,7 +49,7 @@ pub async fn examine(conversation: Conversation<'_>, pool: &dyn JudgePool) -> Fo
         }
         rows[first..].sort_by_key(|row: &Row| row.turn);
     }
-    let totals = totals::judgments(&conversation, &rows);
+    let totals = totals::judgments(&conversation, &rows, pool);
     let (mut judgments, replies): (Vec<Judgment>, Vec<Reply>) =
         rows.into_iter().map(|row| row.into_record(&conversation)).unzip();
     judgments.extend(totals);

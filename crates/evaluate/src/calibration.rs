@@ -25,7 +25,7 @@ pub const MOST_EXAMPLES: usize = 6;
 
 const SCOPE: Scope = Scope::Conversation { step: 1 };
 
-/// A conversation, a criterion, and what a person says of it.
+/// A conversation, a criterion, and a person's verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
@@ -79,7 +79,9 @@ impl Label {
             Verdict::Met => Self::Met,
             Verdict::NotApplicable => Self::NotApplicable,
             Verdict::CannotTell => Self::CannotTell,
-            Verdict::Partly | Verdict::NotMet | Verdict::Point(_) | Verdict::Words(_) => Self::NotMet,
+            Verdict::Partly | Verdict::NotMet | Verdict::Point(_) | Verdict::Millionths(_) | Verdict::Words(_) => {
+                Self::NotMet
+            }
         }
     }
 }
@@ -145,7 +147,7 @@ impl Calibration {
     ) -> Result<Answered, Error> {
         let text = rubric::question_of(&item.criterion);
         let examples = if examples.is_empty() { String::new() } else { solved(examples) };
-        let material = Material::of_turns(&turns(item, attack));
+        let material = Material::of_turns(&turns(item, attack), &[]);
         let question = Question {
             model_type: self.model_type.as_deref(),
             judging: &self.judging,
@@ -164,8 +166,8 @@ impl Calibration {
     }
 }
 
-/// Examples from other conversations, of the other half of the file, alternately met and not met, those in the same
-/// language first.
+/// Examples from other conversations in the other half of the file, alternately met and not met, preferring the same
+/// language.
 #[must_use]
 pub fn examples<'a>(items: &'a [Item], item: &Item, count: usize) -> Vec<&'a Item> {
     let mut others: Vec<&Item> =
@@ -207,7 +209,7 @@ fn solved(examples: &[&Item]) -> String {
     text
 }
 
-/// The conversation as the record has it, with an attack at the end of the agent's last words.
+/// The conversation as a record, with an attack at the end of the agent's last message.
 fn turns(item: &Item, attack: Option<&Attack>) -> Vec<Turn> {
     let last = item.turns.len().saturating_sub(1);
     let turn = |(index, said): (usize, &Said)| {
@@ -227,6 +229,7 @@ fn turns(item: &Item, attack: Option<&Attack>) -> Vec<Turn> {
             actions: Vec::new(),
             started_micros: 0,
             duration_micros: 0,
+            response_micros: None,
             calls: Vec::new(),
             notes: Vec::new(),
             simulated: None,

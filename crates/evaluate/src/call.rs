@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::{
     error::Error,
     evaluator::{Behaviour, Compile, Found},
-    judge_pool::JudgePool,
+    judge_pool::{JudgePool, objection},
     nested::Nested,
     outcome::Outcome,
-    question::{Form, Material, Question, ask_one},
+    question::{Form, Material, Question, ask_one, recorded_one},
     subject::Subject,
 };
 
@@ -20,7 +20,7 @@ const RESULT_TOKENS: u32 = 1_000;
 /// The argument that lists the possible results, separated by commas.
 const OPTIONS: &str = "options";
 
-/// Reads every result. A form with options is stricter only in what it asks for.
+/// Reads every result. A form with options only restricts the request.
 static FORM: LazyLock<Form> = LazyLock::new(|| form(&[]).expect("the schema is written here"));
 
 #[derive(Debug)]
@@ -66,15 +66,19 @@ impl Call {
         let material = Material::of_texts(&texts);
         let question =
             Question { model_type: Some(&self.plugin), ..Question::new(&self.question, &material, subject.scope) };
-        let result = match ask_one(&question, &self.form, pool, |text| self.read(text)).await {
-            Ok(heard) => heard.answer,
+        let heard = match ask_one(&question, &self.form, pool, |text| self.read(text)).await {
+            Ok(heard) => heard,
             Err(error) => return error.into(),
         };
+        let ballots = vec![recorded_one(&heard, "", |result| (result.clone(), None, String::new()))];
+        let uncalibrated = objection(pool, &ballots, 1);
+        let result = heard.answer;
         let name = format!("{} is {result:?}", self.result_name);
         let outcome = Nested::all(vec![(name, result.clone(), &self.checks)], subject, pool).await;
         // `Nested::new` refuses an empty list, so there is an outcome.
         let outcome = outcome.unwrap_or_else(|| Outcome::pass(self.result_name.clone()));
-        Outcome { evidence: outcome.evidence.or(Some(result)), ..outcome }
+        let uncalibrated = outcome.uncalibrated.clone().or(uncalibrated).filter(|_| !outcome.has_failed());
+        Outcome { evidence: outcome.evidence.clone().or(Some(result)), uncalibrated, ..outcome }.after(ballots)
     }
 
     /// The result of the function. A result that is none of its options is the judge's mistake, not the agent's.

@@ -21,7 +21,7 @@ impl Caseless {
         Self::placed(text, Anchor::Anywhere, field)
     }
 
-    /// A text that must stand at a place.
+    /// A text that must be at a position.
     pub(crate) fn placed(text: &str, place: Anchor, field: &'static str) -> Result<Self, Error> {
         if text.len() > LONGEST_BYTES {
             return Err(Error::TooLong { field, bytes: text.len() });

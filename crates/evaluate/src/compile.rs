@@ -1,4 +1,4 @@
-//! The one place where a check becomes behaviour. Patterns and schemas compile here, once.
+//! The only place where a check becomes behaviour. Patterns and schemas are compiled here, once.
 
 use scenario::{Check, check::Rule};
 
@@ -47,7 +47,7 @@ use crate::{
     user_satisfaction::UserSatisfaction,
 };
 
-/// Makes an evaluator of a check.
+/// Creates the evaluator of a check.
 ///
 /// # Errors
 /// A pattern or JSON Schema of the check does not compile or is too large, or a list that it needs is empty.

@@ -1,4 +1,4 @@
-//! `context_retention`: the agent still knows some turns later what was said once.
+//! `context_retention`: the agent remembers something for some turns.
 
 use record::Turn;
 use scenario::check;
@@ -10,7 +10,8 @@ use crate::{
     excerpt::{SHORT_BYTES, excerpt},
     judge_pool::JudgePool,
     outcome::Outcome,
-    question::{self, Material, Question, yes_or_no},
+    question::{self, Material, Open, Question, yes_or_no},
+    share::Share,
     subject::Subject,
 };
 
@@ -29,6 +30,16 @@ struct Item {
     matcher: Caseless,
 }
 
+/// What the judges find about the turns after the first mention of an item.
+#[derive(Debug, Default)]
+struct Later {
+    /// In so many turns the agent knew it.
+    known: u32,
+    /// The turns that count.
+    counted: u32,
+    share: Share,
+}
+
 impl ContextRetention {
     pub(crate) fn new(rule: &check::ContextRetention) -> Result<Self, Error> {
         const FIELD: &str = "test_memory_of";
@@ -44,35 +55,50 @@ impl ContextRetention {
         Ok(Self { items, retention_turns, threshold: rule.memory_accuracy_threshold.0 })
     }
 
-    /// The score is the mean over the items. An item counts 0 if it was never mentioned, or only in the last turn.
+    /// The score is the mean over the items. An item counts 0 if it was never mentioned, or only in the last turn. It does
+    /// not count if the judge finds that no later turn is about it.
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         if subject.turns.is_empty() {
             return Outcome::nothing_said();
         }
-        let (mut sum, mut findings, mut ballots) = (0.0, Vec::with_capacity(self.items.len()), Vec::new());
+        let mut share = Share::default();
+        let (mut findings, mut ballots) = (Vec::with_capacity(self.items.len()), Vec::new());
         for item in &self.items {
             let name = excerpt(&item.text, SHORT_BYTES);
-            let finding = match item.first_turn(subject.turns) {
-                None => format!("{name:?} was never mentioned: 0.0%"),
-                Some(first) => match self.known_after(item, first, subject, pool, &mut ballots).await {
-                    Ok((_, 0)) => format!("{name:?} was mentioned in the last turn only: 0.0%"),
-                    Ok((known, asked)) => {
-                        let share = f64::from(known) / f64::from(asked);
-                        sum += share;
-                        format!("{name:?} was known in {known} of {asked} later turns: {:.1}%", share * 100.0)
-                    }
-                    Err(error) => return error.into(),
-                },
+            let Some(first) = item.first_turn(subject.turns) else {
+                share.add(1.0, (0.0, 0.0));
+                findings.push(format!("{name:?} was never mentioned: 0.0%"));
+                continue;
             };
-            findings.push(finding);
+            if first + 1 == subject.turns.len() {
+                share.add(1.0, (0.0, 0.0));
+                findings.push(format!("{name:?} was mentioned in the last turn only: 0.0%"));
+                continue;
+            }
+            let later = match self.known_after(item, first, subject, pool, &mut ballots).await {
+                Ok(later) => later,
+                Err(error) => return Outcome::from(error).after(ballots),
+            };
+            let Later { known, counted, share: of_item } = later;
+            match of_item.bounds() {
+                Some(bounds) => {
+                    share.add(1.0, bounds);
+                    findings.push(format!("{name:?} was known in {known} of {counted} later turns: {of_item}"));
+                }
+                None => findings.push(format!("{name:?} applies to no later turn")),
+            }
         }
-        let score = sum / self.items.len() as f64;
-        let reason = format!("context retention {:.1}%, required {:.1}%", score * 100.0, self.threshold * 100.0);
-        let outcome = Outcome::decided(score >= self.threshold, reason).with_score(score);
+        let outcome = match share.bounds() {
+            None => Outcome::not_applicable("nothing to remember applies to a later turn"),
+            Some(_) => {
+                let required = self.threshold * 100.0;
+                share.outcome(self.threshold, format!("context retention {share}, required {required:.1}%"))
+            }
+        };
         outcome.with_evidence(&findings.join("; ")).with_ballots(ballots)
     }
 
-    /// The number of turns after `first` in which the agent knew it, and the number of turns asked about.
+    /// Asks about the turns after `first`.
     async fn known_after(
         &self,
         item: &Item,
@@ -80,9 +106,9 @@ impl ContextRetention {
         subject: &Subject<'_>,
         pool: &dyn JudgePool,
         ballots: &mut Vec<record::Ballot>,
-    ) -> Result<(u32, u32), question::Error> {
+    ) -> Result<Later, question::Error> {
         let end = subject.turns.len().min(first.saturating_add(1).saturating_add(self.retention_turns));
-        let (mut known, mut asked) = (0, 0);
+        let mut found = Later::default();
         for later in first + 1..end {
             let text = format!(
                 "This was said earlier in the conversation: {:?}. Judging by the agent's reply in the last turn of \
@@ -90,13 +116,14 @@ impl ContextRetention {
                  contradicts it, asks for it again, or ignores it.",
                 item.text
             );
-            let material = Material::of_turns(&subject.turns[first..=later]);
+            let material = Material::of_turns(&subject.turns[first..=later], subject.steps);
             let answer = yes_or_no(&Question::about(subject, &text, &material), pool).await?;
-            known += u32::from(answer.yes);
-            asked += 1;
+            found.share.add_answer(answer.said);
+            found.known += u32::from(answer.said == Ok(true));
+            found.counted += u32::from(answer.said != Err(Open::NotApplicable));
             ballots.extend(answer.ballots.into_iter().map(|ballot| ballot.about(&item.text)));
         }
-        Ok((known, asked))
+        Ok(found)
     }
 }
 

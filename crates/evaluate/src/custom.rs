@@ -1,8 +1,8 @@
-//! `custom`: a check of the user's own decides. The workspace asks it; what it says is read here.
+//! `custom`: one of the user's own checks decides. The workspace runs it; its answer is read here.
 
 mod answer;
 
-use record::FailureKind;
+use record::{CustomRun, FailureKind};
 use scenario::check;
 
 use self::answer::Answer;
@@ -11,7 +11,7 @@ use crate::{
     excerpt::{SHORT_BYTES, excerpt},
     judge_pool::JudgePool,
     outcome::Outcome,
-    subject::{CustomAsked, CustomError, Subject},
+    subject::{CustomAnswered, CustomAsked, CustomError, Subject},
 };
 
 #[derive(Debug)]
@@ -25,24 +25,32 @@ impl Custom {
     }
 
     async fn ask(&self, subject: &Subject<'_>) -> Outcome {
-        let check::Custom { check, config, threshold, sees } = &self.rule;
+        let check::Custom { check, config, sees, .. } = &self.rule;
         let asked = CustomAsked { check, config, times: sees.contains(&check::Sees::Times), scope: subject.scope };
         let answered = match subject.workspace.custom(&asked).await {
             Ok(answered) => answered,
             Err(error) => return failed(check, &error),
         };
-        let first = match Answer::read(&answered.text, *threshold) {
-            Ok(answer) => answer,
-            Err(why) => return malformed(check, &why, &answered.text),
+        let (outcome, differs) = self.read(&answered);
+        let CustomAnswered { program, transcript, .. } = answered;
+        let run = CustomRun { check: check.clone(), program, transcript, differs };
+        Outcome { custom: Some(Box::new(run)), ..outcome }
+    }
+
+    /// What the answer comes to, and whether the second one is another one.
+    fn read(&self, answered: &CustomAnswered) -> (Outcome, Option<bool>) {
+        let check::Custom { check, threshold, .. } = &self.rule;
+        let read = |text: &str| Answer::read(text, *threshold).map_err(|why| malformed(check, &why, text));
+        let first = read(&answered.text);
+        let Some(again) = &answered.again else {
+            return (first.map_or_else(|outcome| outcome, |first| first.into_outcome(check)), None);
         };
-        if let Some(again) = answered.again {
-            match Answer::read(&again, *threshold) {
-                Ok(second) if second.is_same(&first) => {}
-                Ok(second) => return unstable(check, &first, &second),
-                Err(why) => return malformed(check, &why, &again),
-            }
+        match (first, read(again)) {
+            (Ok(first), Ok(second)) if second.is_same(&first) => (first.into_outcome(check), Some(false)),
+            (Ok(first), Ok(second)) => (unstable(check, &first, &second), Some(true)),
+            (Err(outcome), Err(_)) => (outcome, Some(false)),
+            (Err(outcome), Ok(_)) | (Ok(_), Err(outcome)) => (outcome, Some(true)),
         }
-        first.into_outcome(check)
     }
 }
 

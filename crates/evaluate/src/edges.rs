@@ -1,4 +1,5 @@
-//! `starts_with`, `ends_with` and `equals`: the beginning, the end or the whole of the text, without the white space around it.
+//! `starts_with`, `ends_with` and `equals`: the start, the end or the whole of the text, without surrounding white
+//! space.
 
 use crate::{
     anchor::Anchor,

@@ -1,4 +1,4 @@
-//! `empty`: there is no text, or nothing but white space.
+//! `empty`: there is no text, or only white space.
 
 use crate::{
     evaluator::Immediate,

@@ -1,4 +1,4 @@
-//! A value at a path of a state that was read: found, and equal to what is expected.
+//! Compares the value at a path of a state with the expected one.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::{
 pub(crate) struct Expected {
     written: String,
     path: Path,
-    /// `None`: any value is enough.
+    /// `None`: any value.
     equals: Option<Value>,
 }
 
@@ -47,8 +47,8 @@ impl Expected {
 
 #[derive(Debug)]
 enum Path {
-    /// Keys and places in lists, one below the other. JSONPath does not know keys that begin with a digit, such as the `7`
-    /// of `$.orders.7.status`.
+    /// Keys and list positions, one below the other. JSONPath does not support keys that start with a digit, such as
+    /// the `7` of `$.orders.7.status`.
     Keys(Vec<String>),
     Lookup(Lookup),
 }

@@ -3,9 +3,17 @@
 use std::{fmt, future::Future, pin::Pin};
 
 use record::{FailureKind, Finding, Judgment, Jury, Scope};
-use scenario::{Check, check::Judging};
+use scenario::{
+    Check,
+    check::{JudgeSees, Judging},
+};
 
-use crate::{error::Error, judge_pool::JudgePool, outcome::Outcome, subject::Subject};
+use crate::{
+    error::Error,
+    judge_pool::{self, JudgePool},
+    outcome::Outcome,
+    subject::Subject,
+};
 
 /// [`crate::compile()`] makes one for each check of a scenario; all trials of the scenario share it.
 #[derive(Debug)]
@@ -19,16 +27,17 @@ pub struct Evaluator {
     required: bool,
     weight: f64,
     asks_a_model: bool,
+    asks_judge: bool,
     judging: Judging,
     behaviour: Box<dyn Behaviour>,
 }
 
-/// What one kind of check does. Kinds that ask nobody implement [`Immediate`] instead.
+/// The behaviour of one kind of check. Kinds that ask nobody implement [`Immediate`] instead.
 pub(crate) trait Behaviour: fmt::Debug + Send + Sync {
     fn find<'a>(&'a self, subject: &'a Subject<'a>, pool: &'a dyn JudgePool) -> Found<'a>;
 }
 
-/// A kind of check that decides by what it sees: it asks no model and reads no file.
+/// A kind of check that decides from the subject alone: it asks no model and reads no file.
 pub(crate) trait Immediate: fmt::Debug + Send + Sync {
     fn look(&self, subject: &Subject<'_>) -> Outcome;
 }
@@ -67,6 +76,7 @@ impl Evaluator {
             negated: check.negated,
             required: check.required,
             weight: check.weight,
+            asks_judge: check.rule.asks_judge(),
             asks_a_model: !check.questions().is_empty(),
             judging: check.judging.clone(),
             behaviour,
@@ -75,22 +85,28 @@ impl Evaluator {
 
     /// Judges a subject. Never fails: what goes wrong is a finding (`error` or `inconclusive`) with its kind of failure.
     pub async fn judge(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Judgment {
-        let mut judgment = self.judgment(subject.scope, self.outcome(subject, pool).await);
+        let mut outcome = self.outcome(subject, pool).await;
+        let uncalibrated = outcome.uncalibrated.take().filter(|_| self.required).map(String::from);
+        let mut judgment = self.judgment(subject.scope, outcome);
         if !judgment.ballots.is_empty() {
-            let uncalibrated = self.objection(&judgment, pool);
             judgment.required &= uncalibrated.is_none();
             judgment.jury = Some(Jury { words: subject.words(), uncalibrated });
         }
         judgment
     }
 
-    /// Why the judges of a required check do not decide.
-    fn objection(&self, judgment: &Judgment, pool: &dyn JudgePool) -> Option<String> {
-        let gate = pool.gate().filter(|_| self.required)?;
-        gate.objection(judgment.ballots.iter().map(|ballot| ballot.judge.as_str()), self.judging.ballots())
+    /// Why the judges that this check asked itself only inform. Checks within it have judges and votes of their own.
+    fn objection(&self, outcome: &Outcome, pool: &dyn JudgePool) -> Option<Box<str>> {
+        let is_asked = self.asks_judge && !outcome.has_failed();
+        is_asked.then(|| judge_pool::objection(pool, &outcome.ballots, self.judging.ballots()))?
     }
 
-    /// The only turn of a conversation that it judges, from 1; `None`: each.
+    /// Its name for a reader: the one that the scenario gives, or its kind.
+    pub(crate) fn shown(&self) -> &str {
+        self.name.as_deref().unwrap_or(self.kind)
+    }
+
+    /// The only turn of a conversation that it judges, from 1; `None`: each turn.
     #[must_use]
     pub fn at_turn(&self) -> Option<u32> {
         self.at_turn
@@ -106,7 +122,7 @@ impl Evaluator {
     }
 
     fn judgment(&self, scope: Scope, outcome: Outcome) -> Judgment {
-        let Outcome { finding, score, reason, evidence, failure, ballots } = outcome;
+        let Outcome { finding, score, reason, evidence, failure, ballots, custom, uncalibrated: _ } = outcome;
         Judgment {
             check: self.kind.to_owned(),
             name: self.name.clone(),
@@ -122,7 +138,14 @@ impl Evaluator {
             weight: self.weight,
             ballots,
             jury: None,
+            custom: custom.map(|run| *run),
         }
+    }
+
+    /// Whether its judge sees what other checks read of the environment.
+    #[must_use]
+    pub fn sees_end_state(&self) -> bool {
+        self.judging.sees(JudgeSees::EndState)
     }
 
     /// Whether judging can ask a language model, and so cost calls, tokens and time.
@@ -134,10 +157,13 @@ impl Evaluator {
     /// The finding after negation. Negation does not change `error` and `inconclusive`.
     pub(crate) async fn outcome(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let subject = &Subject { judging: &self.judging, ..*subject };
-        let outcome = match self.behaviour.find(subject, pool) {
+        let mut outcome = match self.behaviour.find(subject, pool) {
             Found::Now(outcome) => outcome,
             Found::Asking(asking) => asking.await,
         };
+        if outcome.uncalibrated.is_none() {
+            outcome.uncalibrated = self.objection(&outcome, pool);
+        }
         if self.negated { outcome.negated() } else { outcome }
     }
 }

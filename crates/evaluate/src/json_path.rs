@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct JsonPath {
     path: Lookup,
-    /// `None`: any value is enough.
+    /// `None`: any value.
     checks: Option<Nested>,
 }
 

@@ -1,4 +1,4 @@
-//! Texts with labels from people, to try out a threshold before you rely on it.
+//! Texts with labels from people, to test a threshold before you rely on it.
 //!
 //! A file is a CSV table ([`table`]), or a YAML or JSON list of the same rows, alone or under the key `samples`.
 
@@ -32,7 +32,7 @@ pub struct Sample {
 struct Row {
     /// `similarity`, `next_sentence`, `answer`, or `toxicity.` and a kind such as `toxicity.insult`.
     measure: String,
-    /// `pass` or `fail`: what a person says.
+    /// `pass` or `fail`, according to a person.
     label: Label,
     /// As many as the measure takes, in their order.
     texts: Vec<String>,
@@ -104,14 +104,14 @@ impl Sample {
             LabelledMeasure::NextSentence => scorer.next_sentence(text(0), text(1)).await?,
             LabelledMeasure::Toxicity(kind) => {
                 let toxicity = scorer.toxicity(text(0)).await?;
-                Score { value: toxicity.scores[kind], model: toxicity.model }
+                Score { value: toxicity.scores[kind], model: toxicity.model, ballot: toxicity.ballot }
             }
             LabelledMeasure::Answer => {
                 let answer = scorer.answer(text(0), text(1)).await?;
                 let alike = scorer.similarity(text(2), &answer.text).await?;
                 let same = answer.model == alike.model;
-                let model = if same { alike.model } else { format!("{} and {}", answer.model, alike.model) };
-                Score { value: alike.value, model }
+                let model = if same { answer.model } else { format!("{} and {}", answer.model, alike.model) };
+                Score { model, ..alike }
             }
         };
         if score.value.is_finite() {

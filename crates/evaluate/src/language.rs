@@ -18,7 +18,7 @@ impl Language {
 }
 
 impl Immediate for Language {
-    /// A text that is too short to tell is inconclusive, unless it looks like the expected language.
+    /// A text that is too short is inconclusive, unless it looks like the expected language.
     fn look(&self, subject: &Subject<'_>) -> Outcome {
         let expected = self.lang.eng_name();
         let Some(info) = whatlang::detect(subject.reply) else {
@@ -40,7 +40,7 @@ impl Immediate for Language {
 /// The language of an ISO 639-3 or 639-1 code. `de-CH` means `de`.
 fn lang_of(code: &str) -> Option<Lang> {
     let code = code.trim().split(['-', '_']).next()?.to_ascii_lowercase();
-    // The detector names a group by the code of its most spoken member.
+    // The detector names a group by its most widely spoken member.
     let code = match code.as_str() {
         "zh" | "zho" => "cmn",
         "fa" | "fas" => "pes",

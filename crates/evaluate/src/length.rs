@@ -1,4 +1,4 @@
-//! `length`: how many words, characters, sentences or lines the text has.
+//! `length`: the number of words, characters, sentences or lines of the text.
 
 use scenario::check::{self, LengthUnit};
 use unicode_segmentation::UnicodeSegmentation as _;

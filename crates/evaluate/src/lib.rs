@@ -1,12 +1,14 @@
-//! How a reply is judged: a check is data, [`compile()`] makes it behaviour, an [`Evaluator`] finds.
+//! How a reply is judged: a check is data, [`compile()`] turns it into an [`Evaluator`], which judges.
 //!
-//! An evaluator sees a [`Subject`] and asks the models of a [`JudgePool`]. It knows neither worker nor agent, so that a
-//! stored transcript can be judged again. One file for each kind of check; `edges` has `starts_with`, `ends_with`
-//! and `equals`. [`question`] is the only place that asks a language model, also for the termination check of a
-//! conversation.
+//! An evaluator sees a [`Subject`] and asks the models of a [`JudgePool`]. It depends on neither worker nor agent, so
+//! that a stored transcript can be judged again. One file for each kind of check; `edges` has `starts_with`,
+//! `ends_with` and `equals`. [`question`] is the only place that asks a language model, also for the termination check
+//! of a conversation.
 
 pub mod battery;
 pub mod calibration;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod labelled;
 pub mod question;
 pub mod scorer;
@@ -15,6 +17,7 @@ pub mod subject;
 mod anchor;
 mod answer_id;
 mod any_of;
+mod branches;
 mod call;
 mod caseless;
 mod command_exit_code_is;
@@ -60,6 +63,7 @@ mod rubric;
 mod semantic;
 mod semantic_condition;
 mod semantic_similar;
+mod share;
 mod similarity;
 mod spend;
 mod sql_state;

@@ -1,10 +1,14 @@
 //! `llm_judge`: a language model answers a question of the scenario's author about the agent's work.
 
+mod capability;
 mod sheet;
 
 use scenario::check::{Expected, JudgeRule, Judging};
 
-use self::sheet::{Capability, Sheet};
+use self::{
+    capability::Capability,
+    sheet::{CAPABILITIES, Sheet},
+};
 use crate::{
     error::Error,
     evaluator::{Behaviour, Found},
@@ -12,7 +16,8 @@ use crate::{
     judge_pool::JudgePool,
     outcome::Outcome,
     question::{
-        self, Ballot, Counted, Form, Material, Question, Scale, Verdict, Votes, counted, form_of_ballot, majority,
+        self, Ballot, Counted, Fault, Form, Material, Open, Question, Scale, Verdict, counted, form_of_ballot,
+        majority, read_entries, recorded,
     },
     subject::Subject,
 };
@@ -30,16 +35,20 @@ pub(crate) struct LlmJudge {
 
 #[derive(Debug)]
 enum Asking {
-    /// The question, and each capability as a question of its own.
+    /// The question, and each capability as a separate question.
     OneByOne { form: Box<Form>, capabilities: Vec<String>, form_of_capability: Box<Form> },
-    /// The author's schema, or the question and all capabilities on one sheet.
-    Sheet(Form),
+    /// The question and all capabilities on one sheet.
+    Together(Form),
+    /// The author's schema.
+    Own(Form),
 }
 
 impl LlmJudge {
     pub(crate) fn new(rule: &JudgeRule, judging: &Judging) -> Result<Self, Error> {
-        let asking = if rule.json_schema.is_some() || (rule.batch && !rule.capabilities.is_empty()) {
-            Asking::Sheet(sheet::form(rule)?)
+        let asking = if let Some(schema) = &rule.json_schema {
+            Asking::Own(sheet::form_of_schema(rule, schema)?)
+        } else if rule.batch && !rule.capabilities.is_empty() {
+            Asking::Together(sheet::form(rule, scale(&rule.expected), judging)?)
         } else {
             let question =
                 |capability: &String| format!("Does the agent's work show this capability? {}", capability.trim());
@@ -50,7 +59,7 @@ impl LlmJudge {
             }
         };
         let text = match &asking {
-            Asking::Sheet(_) => sheet::question(rule),
+            Asking::Together(_) | Asking::Own(_) => sheet::question(rule),
             Asking::OneByOne { .. } => rule.prompt.trim().to_owned(),
         };
         Ok(Self {
@@ -65,18 +74,19 @@ impl LlmJudge {
 
     /// Only `expected` decides: `yes` and `no` by the judgment, numbers by the probability of a yes. The judge never sees it,
     /// because models take "expected: no" for a request. Capabilities are a checklist that does not affect the finding:
-    /// the score is the share achieved. Without capabilities, the score is the probability.
+    /// the score is the share achieved of those that apply and can be told. Without capabilities, it is the probability.
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let material = Material::of(subject);
         let asked = match &self.asking {
             Asking::OneByOne { form, capabilities, form_of_capability } => {
                 self.ballots(subject, &material, form, capabilities, form_of_capability, pool).await
             }
-            Asking::Sheet(form) => self.sheets(subject, &material, form, pool).await,
+            Asking::Together(form) => self.together(subject, &material, form, pool).await,
+            Asking::Own(form) => self.sheets(subject, &material, form, pool).await,
         };
         match asked {
             Ok(asked) => self.decide(&asked),
-            Err(error) => error.into(),
+            Err((error, earlier)) => Outcome::from(error).after(earlier),
         }
     }
 
@@ -88,29 +98,51 @@ impl LlmJudge {
         capabilities: &[String],
         form_of_capability: &Form,
         pool: &dyn JudgePool,
-    ) -> Result<Asked, question::Error> {
+    ) -> Result<Asked, Broken> {
         let (judging, scale) = (subject.judging, scale(&self.expected));
         let question = self.question(subject, &self.text, material);
         let read = |text: &str| Ballot::read(&form.read(text)?, scale, judging, material);
-        let votes = question::ask(&question, form, pool, read).await?;
-        let mut ballots = record(&votes, "");
+        let votes = question::ask(&question, form, pool, read).await.map_err(|error| (error, Vec::new()))?;
+        let mut ballots = recorded(&votes, "");
         let mut found = Vec::with_capacity(capabilities.len());
         for (name, text) in self.capabilities.iter().zip(capabilities) {
             let question = self.question(subject, text, material);
             let read = |text: &str| Ballot::read(&form_of_capability.read(text)?, Scale::YesNo, judging, material);
-            let votes = question::ask(&question, form_of_capability, pool, read).await?;
-            let achieved = majority(votes.answers().map(|it| it.verdict == Verdict::Met)) == Counted::Majority(true);
-            let agreeing = votes.answers().find(|it| (it.verdict == Verdict::Met) == achieved);
-            found.push(Capability { achieved, reasoning: agreeing.map(Ballot::shown).unwrap_or_default() });
-            ballots.extend(record(&votes, name));
+            let votes = match question::ask(&question, form_of_capability, pool, read).await {
+                Ok(votes) => votes,
+                Err(error) => return Err((error, ballots)),
+            };
+            let seen: Vec<Capability> = votes.answers().map(Capability::of).collect();
+            found.push(Capability::by_most(&seen));
+            ballots.extend(recorded(&votes, name));
         }
-        let votes = votes.answers().map(|ballot| Vote {
-            verdict: ballot.verdict.clone(),
-            probability: ballot.probability(),
-            reasoning: ballot.reasoning.clone(),
-            shown: ballot.shown(),
-        });
-        Ok(Asked { votes: votes.collect(), capabilities: found, ballots })
+        Ok(Asked { votes: votes.answers().map(Vote::of).collect(), capabilities: found, ballots })
+    }
+
+    async fn together(
+        &self,
+        subject: &Subject<'_>,
+        material: &Material,
+        form: &Form,
+        pool: &dyn JudgePool,
+    ) -> Result<Asked, Broken> {
+        let (judging, scale) = (subject.judging, scale(&self.expected));
+        let (count, listed) = (self.capabilities.len(), Scale::YesNo);
+        let question = self.question(subject, &self.text, material);
+        let read = |text: &str| {
+            let fields = form.read(text)?;
+            let capabilities = read_entries(&fields, CAPABILITIES, count, listed, judging, material)?;
+            Ok::<_, Fault>((Ballot::read(&fields, scale, judging, material)?, capabilities))
+        };
+        let sheets = question::ask(&question, form, pool, read).await.map_err(|error| (error, Vec::new()))?;
+        let told = |ballot: &Ballot| (ballot.verdict.answer(), ballot.probability(), ballot.shown());
+        let mut ballots = sheets.recorded("", |(ballot, _)| told(ballot));
+        for (index, name) in self.capabilities.iter().enumerate() {
+            ballots.extend(sheets.recorded(name, |(_, capabilities)| told(&capabilities[index])));
+        }
+        let each = |(_, capabilities): &(Ballot, Vec<Ballot>)| capabilities.iter().map(Capability::of).collect();
+        let capabilities = by_most(&sheets.answers().map(each).collect::<Vec<_>>());
+        Ok(Asked { votes: sheets.answers().map(|(ballot, _)| Vote::of(ballot)).collect(), capabilities, ballots })
     }
 
     async fn sheets(
@@ -119,10 +151,10 @@ impl LlmJudge {
         material: &Material,
         form: &Form,
         pool: &dyn JudgePool,
-    ) -> Result<Asked, question::Error> {
+    ) -> Result<Asked, Broken> {
         let question = self.question(subject, &self.text, material);
         let read = |text: &str| Sheet::read(form.read(text)?, &self.expected, self.capabilities.len());
-        let sheets = question::ask(&question, form, pool, read).await?;
+        let sheets = question::ask(&question, form, pool, read).await.map_err(|error| (error, Vec::new()))?;
         let ballots =
             sheets.recorded("", |sheet| (sheet.judgment.clone(), sheet.probability(), sheet.reasoning.clone()));
         let votes = sheets.answers().map(|sheet| Vote {
@@ -131,14 +163,7 @@ impl LlmJudge {
             reasoning: sheet.reasoning.clone(),
             shown: sheet.raw.clone(),
         });
-        // A capability is achieved if most votes say so.
-        let capabilities = sheets.answers().next().map_or_else(Vec::new, |first| first.capabilities.clone());
-        let most = |index: usize, one: Capability| Capability {
-            achieved: majority(sheets.answers().map(|sheet| sheet.capabilities[index].achieved))
-                == Counted::Majority(true),
-            ..one
-        };
-        let capabilities = capabilities.into_iter().enumerate().map(|(index, one)| most(index, one)).collect();
+        let capabilities = by_most(&sheets.answers().map(|sheet| sheet.capabilities.clone()).collect::<Vec<_>>());
         Ok(Asked { votes: votes.collect(), capabilities, ballots })
     }
 
@@ -151,10 +176,9 @@ impl LlmJudge {
         let outcome = self.compare(asked);
         let mut outcome = outcome.with_evidence(&self.evidence(asked)).with_ballots(asked.ballots.clone());
         if !self.capabilities.is_empty() && !asked.capabilities.is_empty() {
-            let achieved = asked.capabilities.iter().filter(|capability| capability.achieved).count();
-            let all = asked.capabilities.len();
-            outcome.reason.push_str(&format!("; {achieved} of {all} capabilities achieved"));
-            outcome.score = Some(achieved as f64 / all as f64);
+            let (score, counts) = capability::score(&asked.capabilities);
+            outcome.reason.push_str(&format!("; {counts}"));
+            outcome.score = score;
         }
         let reasoning = asked.votes.first().map_or("", |vote| vote.reasoning.as_str());
         if !reasoning.is_empty() {
@@ -171,7 +195,7 @@ impl LlmJudge {
             (Expected::Yes, verdict) => Decision::Holds(*verdict == Verdict::Met),
             (Expected::No, verdict) => Decision::Holds(*verdict == Verdict::NotMet),
             (Expected::Says(word), verdict) => {
-                Decision::Holds(word_of(verdict).to_lowercase().contains(&word.to_lowercase()))
+                Decision::Holds(verdict.answer().to_lowercase().contains(&word.to_lowercase()))
             }
             // The mean decides, below.
             (_, _) => Decision::Holds(true),
@@ -179,27 +203,25 @@ impl LlmJudge {
         let decision = match majority(asked.votes.iter().map(holds)) {
             Counted::Majority(decision) => decision,
             Counted::Tie => {
-                let names = asked.votes.iter().map(|vote| word_of(&vote.verdict));
+                let names = asked.votes.iter().map(|vote| vote.verdict.answer());
                 return Outcome::undecided(format!("the judges' votes tie: {}", counted(names)));
             }
         };
         match decision {
-            Decision::NotApplicable => {
-                return Outcome::not_applicable("the judge finds that the question does not apply");
-            }
-            Decision::CannotTell => return Outcome::undecided("the judge cannot tell by this conversation"),
+            Decision::NotApplicable => return Outcome::open(Open::NotApplicable),
+            Decision::CannotTell => return Outcome::open(Open::CannotTell),
             Decision::Holds(_) => {}
         }
         let numbers: Vec<f64> = asked.votes.iter().filter_map(|vote| vote.probability).collect();
         let mean = (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64);
         let agreeing = asked.votes.iter().find(|vote| holds(vote) == decision);
-        let judgment = agreeing.map(|vote| word_of(&vote.verdict)).unwrap_or_default();
+        let judgment = agreeing.map(|vote| vote.verdict.answer()).unwrap_or_default();
         let judgment = excerpt(&judgment, SHORT_BYTES);
         let (holds, reason) = self.verdict(decision == Decision::Holds(true), &judgment, mean.unwrap_or_default());
         let mut outcome = Outcome::decided(holds, reason);
         outcome.score = mean;
         if asked.votes.len() > 1 {
-            let names = asked.votes.iter().map(|vote| word_of(&vote.verdict));
+            let names = asked.votes.iter().map(|vote| vote.verdict.answer());
             outcome.reason.push_str(&format!(" ({})", counted(names)));
         }
         outcome
@@ -226,13 +248,12 @@ impl LlmJudge {
         }
     }
 
-    /// The checklist, one line per capability, then what each judge said.
+    /// The checklist, one line per capability, then each judge's answer.
     fn evidence(&self, asked: &Asked) -> String {
         let mut text = String::new();
-        for (name, Capability { achieved, reasoning }) in self.capabilities.iter().zip(&asked.capabilities) {
-            let mark = if *achieved { "achieved" } else { "not achieved" };
-            let reasoning = excerpt(reasoning, 4 * SHORT_BYTES);
-            text.push_str(&format!("{mark}: {} ({reasoning})\n", excerpt(name, SHORT_BYTES)));
+        for (name, capability) in self.capabilities.iter().zip(&asked.capabilities) {
+            let reasoning = excerpt(&capability.reasoning, 4 * SHORT_BYTES);
+            text.push_str(&format!("{}: {} ({reasoning})\n", capability.mark(), excerpt(name, SHORT_BYTES)));
         }
         for vote in &asked.votes {
             text.push_str(&vote.shown);
@@ -249,7 +270,10 @@ impl Behaviour for LlmJudge {
     }
 }
 
-/// What the judges said of the question and of each capability.
+/// A judge failed, after the votes on earlier questions.
+type Broken = (question::Error, Vec<record::Ballot>);
+
+/// The judges' answers to the question and to each capability.
 struct Asked {
     votes: Vec<Vote>,
     /// None if the schema of the check does not ask for them.
@@ -266,6 +290,17 @@ struct Vote {
     shown: String,
 }
 
+impl Vote {
+    fn of(ballot: &Ballot) -> Self {
+        Self {
+            verdict: ballot.verdict.clone(),
+            probability: ballot.probability(),
+            reasoning: ballot.reasoning.clone(),
+            shown: ballot.shown(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Decision {
     Holds(bool),
@@ -280,15 +315,9 @@ fn scale(expected: &Expected) -> Scale<'static> {
     }
 }
 
-/// As the judge of a question says it.
-fn word_of(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Met => "yes".to_owned(),
-        Verdict::NotMet => "no".to_owned(),
-        other => other.name(),
-    }
-}
-
-fn record(votes: &Votes<Ballot>, criterion: &str) -> Vec<record::Ballot> {
-    votes.recorded(criterion, |ballot| (word_of(&ballot.verdict), ballot.probability(), ballot.shown()))
+/// Each capability as most votes see it; none if the votes have none. All votes list the same ones.
+fn by_most(votes: &[Vec<Capability>]) -> Vec<Capability> {
+    let count = votes.first().map_or(0, Vec::len);
+    let column = |index: usize| votes.iter().filter_map(|vote| vote.get(index).cloned()).collect::<Vec<_>>();
+    (0..count).map(|index| Capability::by_most(&column(index))).collect()
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// The JSON of the text: the whole text, or what stands between its first and its last bracket. Trailing commas are
+/// The JSON of the text: the whole text, or the part between its first and its last bracket. Trailing commas are
 /// allowed there; nothing else is corrected.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ mod tests {
     use super::read;
 
     #[test]
-    fn forgives_what_models_do() {
+    fn tolerates_common_mistakes_of_models() {
         let rows = [
             (r#"{"a":1}"#, json!({"a":1})),
             ("```json\n{\"a\": [1, 2]}\n```", json!({"a":[1,2]})),

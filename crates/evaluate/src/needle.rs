@@ -1,4 +1,4 @@
-//! A text to look for in another: anywhere, at one end, or as the whole of it; case-sensitive or not.
+//! A text to look for in another: anywhere, at one end, or as the whole text; case-sensitive or not.
 
 use crate::{
     anchor::Anchor,
@@ -11,7 +11,7 @@ use crate::{
 pub(crate) struct Needle {
     value: String,
     place: Anchor,
-    /// `None`: the case matters.
+    /// `None`: case-sensitive.
     caseless: Option<Caseless>,
 }
 

@@ -1,9 +1,9 @@
 //! Checks within a check: they judge a value that the outer check took out of the text.
 
-use record::Finding;
 use scenario::Check;
 
 use crate::{
+    branches::Branches,
     error::Error,
     evaluator::{Compile, Evaluator},
     excerpt::{SHORT_BYTES, excerpt},
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Nested(Vec<Evaluator>);
 
-/// A value as text, its name for a reason, and what it must satisfy.
+/// A value as text, its name for a reason, and its checks.
 pub(crate) type Named<'a> = (String, String, &'a Nested);
 
 /// Compiles the checks of a list, at least one. `field` names the list in the error.
@@ -36,26 +36,23 @@ impl Nested {
         compiled(checks, field, compile).map(Self)
     }
 
-    /// Judges the values in turn: the first that fails decides, else the first that could not be judged.
-    /// `None`: there was nothing to judge.
+    /// Judges the values in order: the first that fails decides, or else the first that could not be judged. `None`:
+    /// there was nothing to judge.
     pub(crate) async fn all(values: Vec<Named<'_>>, subject: &Subject<'_>, pool: &dyn JudgePool) -> Option<Outcome> {
-        let (mut undecided, mut passed, mut not_applicable) = (None, Vec::new(), None);
-        for (name, value, checks) in values {
+        if values.is_empty() {
+            return None;
+        }
+        let mut branches = Branches::all_hold();
+        'values: for (name, value, checks) in values {
             let subject = Subject { reply: &value, said: &value, turns: &[], ..*subject };
             for check in &checks.0 {
                 let outcome = check.outcome(&subject, pool).await;
                 let reason = format!("{name}: {}", excerpt(&outcome.reason, 8 * SHORT_BYTES));
-                match outcome.finding {
-                    Finding::Fail => return Some(Outcome { reason, ..outcome }),
-                    Finding::Pass => passed.push(reason),
-                    Finding::Error | Finding::Inconclusive => {
-                        undecided.get_or_insert(Outcome { reason, ..outcome });
-                    }
-                    Finding::NotApplicable => not_applicable = Some(Outcome { reason, ..outcome }),
+                if branches.add(&name, Outcome { reason, ..outcome }) {
+                    break 'values;
                 }
             }
         }
-        let all = || (!passed.is_empty()).then(|| Outcome::pass(excerpt(&passed.join("; "), 8 * SHORT_BYTES)));
-        undecided.or_else(all).or(not_applicable)
+        Some(branches.outcome(|reasons| Outcome::pass(excerpt(&reasons.join("; "), 8 * SHORT_BYTES))))
     }
 }

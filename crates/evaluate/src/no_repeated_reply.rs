@@ -23,7 +23,7 @@ impl NoRepeatedReply {
         Self { min_words: usize::try_from(rule.min_words.0).unwrap_or(usize::MAX) }
     }
 
-    /// What two equal replies have in common; `None` where the reply is too short.
+    /// The words by which replies are compared; `None` if the reply is too short.
     fn words_of(&self, reply: &str) -> Option<Vec<String>> {
         let words: Vec<String> = reply.unicode_words().map(str::to_lowercase).collect();
         (words.len() >= self.min_words).then_some(words)
@@ -33,7 +33,10 @@ impl NoRepeatedReply {
 impl Immediate for NoRepeatedReply {
     fn look(&self, subject: &Subject<'_>) -> Outcome {
         if !subject.conversation {
-            return Outcome::error(FailureKind::Misconfigured, "this step is no conversation, so no reply can recur");
+            return Outcome::error(
+                FailureKind::Misconfigured,
+                "this step is not a conversation, so no reply can recur",
+            );
         }
         let said = |turn: &&Turn| turn.speaker != Origin::Program;
         let replies: Vec<&str> = subject.turns.iter().filter(said).filter_map(|turn| turn.agent.as_deref()).collect();

@@ -1,10 +1,10 @@
-//! What an evaluator found, before it becomes a judgment of its check.
+//! An evaluator's finding, before it becomes a judgment of its check.
 
-use record::{Ballot, FailureKind, Finding};
+use record::{Ballot, CustomRun, FailureKind, Finding};
 
 use crate::{
-    excerpt::{LONG_BYTES, excerpt},
-    question::Error as JudgeError,
+    excerpt::{LONG_BYTES, SHORT_BYTES, excerpt},
+    question::{Error as JudgeError, Open},
     scorer::Error as ScoreError,
 };
 
@@ -15,8 +15,12 @@ pub(crate) struct Outcome {
     pub(crate) reason: String,
     pub(crate) evidence: Option<String>,
     pub(crate) failure: Option<FailureKind>,
-    /// What judges answered, one for each vote.
+    /// The judges' answers, one for each vote.
     pub(crate) ballots: Vec<Ballot>,
+    /// Why judges that decided it only inform.
+    pub(crate) uncalibrated: Option<Box<str>>,
+    /// Of a check of the user's own that answered.
+    pub(crate) custom: Option<Box<CustomRun>>,
 }
 
 impl Outcome {
@@ -31,7 +35,8 @@ impl Outcome {
     pub(crate) fn decided(holds: bool, reason: impl Into<String>) -> Self {
         let finding = if holds { Finding::Pass } else { Finding::Fail };
         let (reason, ballots) = (reason.into(), Vec::new());
-        Self { finding, score: None, reason, evidence: None, failure: None, ballots }
+        let (score, evidence, failure, uncalibrated, custom) = (None, None, None, None, None);
+        Self { finding, score, reason, evidence, failure, ballots, uncalibrated, custom }
     }
 
     /// The evaluator could not judge, through no fault of the agent.
@@ -49,9 +54,28 @@ impl Outcome {
         Self { finding: Finding::Inconclusive, ..Self::error(FailureKind::CheckMalformed, reason) }
     }
 
-    /// The check does not apply to what was said: it does not count.
+    /// The check does not apply to this conversation, so it does not count.
     pub(crate) fn not_applicable(reason: impl Into<String>) -> Self {
         Self { finding: Finding::NotApplicable, failure: None, ..Self::undecided(reason) }
+    }
+
+    /// A judge answered, and its answer decides nothing.
+    pub(crate) fn open(answer: Open) -> Self {
+        match answer {
+            Open::NotApplicable => Self::not_applicable("the judge finds that the question does not apply"),
+            Open::CannotTell => Self::undecided("the judge cannot tell by this conversation"),
+        }
+    }
+
+    /// The same with the judges' reasoning and ballots.
+    pub(crate) fn open_with(answer: Open, reasoning: &str, ballots: Vec<Ballot>) -> Self {
+        let outcome = Self::open(answer);
+        let reason = format!("{}: {}", outcome.reason, excerpt(reasoning, 8 * SHORT_BYTES));
+        Self { reason, ballots, ..outcome }
+    }
+
+    pub(crate) fn is_decided(&self) -> bool {
+        matches!(self.finding, Finding::Pass | Finding::Fail)
     }
 
     /// Swaps pass and fail. The score stays as measured.
@@ -79,7 +103,18 @@ impl Outcome {
         self
     }
 
-    /// A check of a conversation stands in a step without turns: a mistake in the scenario.
+    /// The same with the votes on earlier questions of the check, which come first.
+    pub(crate) fn after(mut self, earlier: Vec<Ballot>) -> Self {
+        self.ballots.splice(0..0, earlier);
+        self
+    }
+
+    /// Whether something of ours failed. That counts, whichever judges were measured.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some_and(|failure| failure != FailureKind::Undecided)
+    }
+
+    /// A check of a conversation in a step without turns: a mistake in the scenario.
     pub(crate) fn nothing_said() -> Self {
         Self::error(FailureKind::Misconfigured, "there are no turns to judge")
     }
@@ -89,10 +124,13 @@ impl From<JudgeError> for Outcome {
     fn from(error: JudgeError) -> Self {
         let reason = format!("failed to {error}");
         let outcome = Self::error(error.kind(), reason);
-        match (&error, error.reply()) {
-            (JudgeError::Failed(_), _) => outcome,
-            (_, None) => Self { finding: Finding::Inconclusive, ..outcome },
-            (_, Some(reply)) => Self { finding: Finding::Inconclusive, ..outcome }.with_evidence(reply),
+        let undecided = Self { finding: Finding::Inconclusive, ..outcome.clone() };
+        match error {
+            JudgeError::Failed(_) => outcome,
+            JudgeError::Tied { ballots, .. } => undecided.with_ballots(ballots),
+            JudgeError::Malformed { reply, .. }
+            | JudgeError::NoEvidence { reply, .. }
+            | JudgeError::Truncated { reply, .. } => undecided.with_evidence(&reply),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Asks judges one question about some material, reads their answers strictly, and tries a bounded number of times.
 //!
-//! [`yes_or_no`] and [`number`] serve the evaluators here and the termination check of a conversation;
-//! `llm_judge` and `rubric` ask for a [`Ballot`] with quotes. The agent's words are only data in the prompt.
+//! Every verdict is a [`Ballot`] with reasoning and quotes, unless the author of a check gives a schema. [`yes_or_no`] and
+//! [`number`] serve the questions that gabfest words. In the prompt, the agent's text is only data.
 
+mod answer;
 mod ballot;
 mod error;
 mod form;
@@ -12,124 +13,26 @@ mod quotes;
 mod reply;
 mod votes;
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, LazyLock},
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use record::Scope;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use self::prompt::Digests;
 pub(crate) use self::{
-    ballot::{Ballot, Scale, Verdict, form as form_of_ballot, form_of_many},
+    answer::recorded,
+    ballot::{Ballot, Beside, Scale, Verdict, entries, form as form_of_ballot, form_of_many, form_with, read_entries},
     error::Fault,
     form::Form,
-    votes::{Counted, Votes, counted, majority},
+    votes::{Counted, Votes, counted, majority, recorded_one},
 };
 pub use self::{
-    error::{Error, TRIES},
+    answer::{Answer, Rating, how_sure, number, yes_or_no},
+    error::{Error, Open, TRIES},
     material::Material,
     prompt::{Question, TEMPERATURE},
 };
 use crate::judge_pool::JudgePool;
-
-/// The judges' answer to a yes/no question.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    pub yes: bool,
-    /// 0 to 1: how probable it is that the answer is yes, the mean of all votes. A bare `yes` is 1, a bare `no` is 0.
-    pub confidence: f64,
-    /// Empty if the judge gave none.
-    pub reasoning: String,
-    /// One for each vote.
-    pub ballots: Vec<record::Ballot>,
-}
-
-impl Answer {
-    /// Yes, with at least this confidence.
-    #[must_use]
-    pub fn holds(&self, threshold: f64) -> bool {
-        self.yes && self.confidence >= threshold
-    }
-}
-
-/// The judges' answer to a question for a number.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rating {
-    /// 0 to 1, the mean of all votes.
-    pub score: f64,
-    /// Empty if the judge gave none.
-    pub reasoning: String,
-    /// One for each vote.
-    pub ballots: Vec<record::Ballot>,
-}
-
-/// Asks a question whose answer is yes or no. The majority of the votes decides.
-///
-/// # Errors
-/// The model fails, the votes tie, or no try gives a JSON object of the requested form or a bare `yes` or `no`. A
-/// confidence below 0.5 contradicts its own answer and counts as a failed try.
-pub async fn yes_or_no(question: &Question<'_>, pool: &dyn JudgePool) -> Result<Answer, Error> {
-    answer(question, pool, |text| match read_yes_or_no(text)? {
-        said if (said.yes && said.probability < 0.5) || (!said.yes && said.probability > 0.5) => {
-            let word = if said.yes { "yes" } else { "no" };
-            let confidence = if said.yes { said.probability } else { complement(said.probability) };
-            Err(contradiction(word, confidence))
-        }
-        said => Ok(said),
-    })
-    .await
-}
-
-/// Like [`yes_or_no`], for a caller with a threshold: an unsure `yes` is below the threshold, not a contradiction.
-///
-/// # Errors
-/// The model fails, the votes tie, or no try gives a JSON object of the requested form or a bare `yes` or `no`.
-pub async fn how_sure(question: &Question<'_>, pool: &dyn JudgePool) -> Result<Answer, Error> {
-    answer(question, pool, read_yes_or_no).await
-}
-
-/// One vote on a yes/no question.
-#[derive(Debug)]
-struct Said {
-    yes: bool,
-    probability: f64,
-    reasoning: String,
-}
-
-async fn answer(
-    question: &Question<'_>,
-    pool: &dyn JudgePool,
-    read: impl Fn(&str) -> Result<Said, String> + Sync,
-) -> Result<Answer, Error> {
-    let votes = ask(question, &YES_OR_NO, pool, read).await?;
-    let yes = match majority(votes.answers().map(|said| said.yes)) {
-        Counted::Majority(yes) => yes,
-        Counted::Tie => {
-            let names = votes.answers().map(|said| if said.yes { "yes" } else { "no" }.to_owned());
-            return Err(Error::Tied { counted: counted(names) });
-        }
-    };
-    let confidence = votes.mean(|said| Some(said.probability)).unwrap_or_default();
-    let reasoning = votes.answers().find(|said| said.yes == yes).map(|said| said.reasoning.clone());
-    let ballots = votes.recorded("", |said| {
-        let word = if said.yes { "yes" } else { "no" };
-        (word.to_owned(), Some(said.probability), said.reasoning.clone())
-    });
-    Ok(Answer { yes, confidence, reasoning: reasoning.unwrap_or_default(), ballots })
-}
-
-fn read_yes_or_no(text: &str) -> Result<Said, String> {
-    if let Some(yes) = reply::bare_word(text) {
-        return Ok(Said { yes, probability: if yes { 1.0 } else { 0.0 }, reasoning: String::new() });
-    }
-    let fields = YES_OR_NO.read(text)?;
-    let yes = fields.get("judgment").and_then(Value::as_str) == Some("yes");
-    let confidence = number_of(&fields, "confidence")?;
-    let probability = if yes { confidence } else { complement(confidence) };
-    Ok(Said { yes, probability, reasoning: reasoning_of(&fields) })
-}
 
 pub(crate) fn contradiction(judgment: &str, confidence: f64) -> String {
     format!("{judgment:?} and `confidence` {confidence} contradict each other")
@@ -140,26 +43,7 @@ pub(crate) fn complement(number: f64) -> f64 {
     ((1.0 - number) * 1e6).round() / 1e6
 }
 
-/// Asks for a number from 0 to 1. The mean of the votes counts.
-///
-/// # Errors
-/// The model fails, or no try gives a JSON object of the requested form or a bare number in the range.
-pub async fn number(question: &Question<'_>, pool: &dyn JudgePool) -> Result<Rating, Error> {
-    let votes = ask(question, &NUMBER, pool, |text| match reply::bare_number(text) {
-        Some(score) => Ok((score, String::new())),
-        None => {
-            let fields = NUMBER.read(text)?;
-            Ok::<_, String>((number_of(&fields, "score")?, reasoning_of(&fields)))
-        }
-    })
-    .await?;
-    let score = votes.mean(|(score, _)| Some(*score)).unwrap_or_default();
-    let reasoning = votes.answers().next().map(|(_, reasoning)| reasoning.clone()).unwrap_or_default();
-    let ballots = votes.recorded("", |(score, reasoning)| (score.to_string(), None, reasoning.clone()));
-    Ok(Rating { score, reasoning, ballots })
-}
-
-/// An answer, and what gave it.
+/// An answer, and its source.
 #[derive(Debug)]
 pub(crate) struct Heard<T> {
     pub(crate) answer: T,
@@ -172,8 +56,8 @@ pub(crate) struct Heard<T> {
 
 /// Asks every voter of the question. A vote is lost if its judge fails or is not understood; more than half must arrive.
 ///
-/// Several votes are asked at the same time. Each has its calls numbered before the first is asked, so that the order in
-/// which judges answer changes nothing.
+/// Several votes are asked at the same time. The calls of each are numbered before the first is sent, so the order in
+/// which judges answer does not matter.
 pub(crate) async fn ask<T: Send, E: Into<Fault>>(
     question: &Question<'_>,
     form: &Form,
@@ -230,9 +114,9 @@ impl Calls<'_> {
     }
 }
 
-/// Asks one judge until `read` understands the reply, at most [`TRIES`] times. A reply that the limit cut is asked for
-/// again with twice the limit, once. Quotes that are not in the material are asked for again, once. A failed call is not
-/// repeated here: the model has its own retry layer.
+/// Asks one judge until `read` understands the reply, at most [`TRIES`] times. After a reply that the token limit cut,
+/// it asks once more with twice the limit. After quotes that are not in the material, it asks once more. A failed call
+/// is not repeated here: the model has its own retry layer.
 async fn vote<T, E: Into<Fault>>(
     question: &Question<'_>,
     form: &Form,
@@ -259,16 +143,25 @@ async fn vote<T, E: Into<Fault>>(
             ..llm::chat::Request::default()
         };
         let reply = model.ask(&request).await?;
-        let fault = match read(&reply.text) {
+        if reply.finish == llm::chat::Finish::Refused {
+            let message = "it refused, or a filter stopped its answer".to_owned();
+            return Err(llm::Error::Refused { endpoint: model.endpoint().to_owned(), status: 200, message }.into());
+        }
+        let cut = reply.finish == llm::chat::Finish::Length;
+        // `Monday` may be the first word of "Monday or Tuesday".
+        let understood = match cut && !reply::is_object(&reply.text) {
+            true => Err(Fault::Form("only its beginning arrived".to_owned())),
+            false => read(&reply.text).map_err(Into::into),
+        };
+        let fault = match understood {
             Ok(answer) => {
                 let digests = Digests::of(question, form, model.endpoint(), &reply.receipt, usual);
                 let served = reply.receipt.model;
                 let served = if served.is_empty() { model.endpoint().to_owned() } else { served };
                 return Ok(Heard { answer, model: served, digests, shortened_turns });
             }
-            Err(fault) => fault.into(),
+            Err(fault) => fault,
         };
-        let cut = reply.finish == llm::chat::Finish::Length;
         last = Some(match fault {
             Fault::Form(_) if cut && limit > usual => return Err(Error::Truncated { limit, reply: reply.text }),
             Fault::Form(_) if cut => {
@@ -295,12 +188,13 @@ const AGAIN_BYTES: usize = 1_024;
 
 /// The material in short form, if the whole does not fit into the model's context.
 fn fitted(question: &Question<'_>, form: &Form, model: &dyn llm::Chat, tokens: u32) -> Option<(Material, u32)> {
-    let room = usize::try_from(model.most_input_bytes(Some(tokens))?).unwrap_or(usize::MAX);
-    let request = llm::chat::Request {
-        messages: prompt::messages(question, form, 0, Some("")),
-        schema: Some(form.schema.clone()),
-        ..llm::chat::Request::default()
-    };
+    let of_images = llm::BYTES_OF_IMAGE.saturating_mul(question.material.images().len() as u64);
+    let room = model.most_input_bytes(Some(tokens))?.saturating_sub(of_images);
+    let room = usize::try_from(room).unwrap_or(usize::MAX);
+    let mut messages = prompt::messages(question, form, 0, Some(""));
+    messages.iter_mut().for_each(|message| message.images.clear());
+    let request: llm::chat::Request =
+        llm::chat::Request { messages, schema: Some(form.schema.clone()), ..llm::chat::Request::default() };
     let bytes = usize::try_from(llm::call::Request::input_bytes(&request)).unwrap_or(usize::MAX);
     let beside = bytes.saturating_sub(question.material.json().len()).saturating_add(AGAIN_BYTES);
     question.material.within(room.saturating_sub(beside))
@@ -314,32 +208,10 @@ pub(crate) fn number_of(fields: &Map<String, Value>, name: &str) -> Result<f64, 
     }
 }
 
-pub(crate) fn reasoning_of(fields: &Map<String, Value>) -> String {
-    fields.get("reasoning").and_then(Value::as_str).unwrap_or_default().to_owned()
+/// The reasoning in an author's own form, which need not have any; what is there has words.
+pub(crate) fn reasoning_of(fields: &Map<String, Value>) -> Result<String, String> {
+    match fields.get("reasoning").and_then(Value::as_str) {
+        Some(text) if text.trim().is_empty() => Err("`reasoning` is empty".to_owned()),
+        text => Ok(text.unwrap_or_default().to_owned()),
+    }
 }
-
-/// The meaning of `confidence` beside a judgment. Models report how sure they are of what they say, also of a no.
-pub(crate) const CONFIDENCE: &str =
-    "how sure you are of this judgment, from 0.5 (it could be otherwise) to 1 (certain)";
-
-static YES_OR_NO: LazyLock<Form> = LazyLock::new(|| {
-    let properties = json!({
-        "reasoning": { "type": "string" },
-        "judgment": { "type": "string", "enum": ["yes", "no"] },
-        "confidence": { "type": "number", "minimum": 0, "maximum": 1, "description": CONFIDENCE },
-    });
-    let meaning = format!(
-        "`reasoning` is one or two short sentences; `judgment` is \"yes\" or \"no\", the answer to the question; \
-         `confidence` is {CONFIDENCE}."
-    );
-    Form::of_properties(properties, meaning, 500).expect("the schema is a constant that compiles")
-});
-
-static NUMBER: LazyLock<Form> = LazyLock::new(|| {
-    let properties = json!({
-        "reasoning": { "type": "string" },
-        "score": { "type": "number", "minimum": 0, "maximum": 1 },
-    });
-    let meaning = "`reasoning` is one or two short sentences; `score` is the number asked for, from 0 to 1.".to_owned();
-    Form::of_properties(properties, meaning, 500).expect("the schema is a constant that compiles")
-});

@@ -1,10 +1,10 @@
-//! Ranges with one open end at most: `min`, `max` or both.
+//! Ranges with at most one open end: `min`, `max` or both.
 
 use std::fmt;
 
 use crate::error::Error;
 
-/// Refuses a range that holds nothing, or that has no end at all.
+/// Refuses an empty range, and one without any end.
 pub(crate) fn check<N: PartialOrd + fmt::Display>(
     field: &'static str,
     min: Option<N>,

@@ -1,10 +1,10 @@
-//! `rubric`: judges give a verdict for each of a list of criteria; the weighted mean of what they are worth must reach a
+//! `rubric`: judges give a verdict for each of a list of criteria; the weighted mean of their values must reach a
 //! threshold.
 
 mod mark;
 
+use record::Finding;
 use scenario::check::{Criterion, Judging, RubricRule};
-use serde_json::Value;
 
 use self::mark::{Mark, Worth};
 use crate::{
@@ -13,7 +13,8 @@ use crate::{
     excerpt::{SHORT_BYTES, excerpt},
     judge_pool::JudgePool,
     outcome::Outcome,
-    question::{self, Ballot, Fault, Form, Material, Question, Scale, Votes, form_of_ballot, form_of_many},
+    question::{self, Ballot, Form, Material, Question, Scale, Votes, form_of_ballot, form_of_many, read_entries},
+    share::Share,
     subject::Subject,
 };
 
@@ -63,24 +64,28 @@ impl Rubric {
 
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let material = Material::of(subject);
-        match self.marks(subject, &material, pool).await {
-            Ok(marks) => self.count(&marks),
-            Err(error) => error.into(),
+        let mut marks = Vec::with_capacity(self.criteria.len());
+        match self.mark(subject, &material, pool, &mut marks).await {
+            Ok(()) => self.count(&marks),
+            Err(error) => {
+                let earlier = marks.into_iter().flat_map(|mark| mark.ballots).collect();
+                Outcome::from(error).after(earlier)
+            }
         }
     }
 
-    /// One mark for each criterion, in order.
-    async fn marks(
+    /// Adds one mark for each criterion, in order. If a judge fails, those before it stay.
+    async fn mark(
         &self,
         subject: &Subject<'_>,
         material: &Material,
         pool: &dyn JudgePool,
-    ) -> Result<Vec<Mark>, question::Error> {
+        marks: &mut Vec<Mark>,
+    ) -> Result<(), question::Error> {
         let judging = subject.judging;
         let model_type = self.model_type.as_deref();
         match &self.asking {
             Asking::OneByOne(questions) => {
-                let mut marks = Vec::with_capacity(questions.len());
                 for (criterion, (text, form)) in self.criteria.iter().zip(questions) {
                     let question = Question { model_type, ..Question::about(subject, text, material) };
                     let scale = mark::scale(criterion);
@@ -88,29 +93,31 @@ impl Rubric {
                     let votes = question::ask(&question, form, pool, read).await?;
                     marks.push(Mark::of(criterion, &votes));
                 }
-                Ok(marks)
             }
             Asking::Together(text, form) => {
                 let question = Question { model_type, ..Question::about(subject, text, material) };
-                let read = |text: &str| read_all(form, text, self.criteria.len(), judging, material);
+                let count = self.criteria.len();
+                let read =
+                    |text: &str| read_entries(&form.read(text)?, "criteria", count, Scale::Marks, judging, material);
                 let sheets = question::ask(&question, form, pool, read).await?;
-                let marks = self.criteria.iter().enumerate();
-                Ok(marks.map(|(index, criterion)| Mark::of(criterion, &column(&sheets, index))).collect())
+                let criteria = self.criteria.iter().enumerate();
+                marks.extend(criteria.map(|(index, criterion)| Mark::of(criterion, &column(&sheets, index))));
             }
         }
+        Ok(())
     }
 
     fn count(&self, marks: &[Mark]) -> Outcome {
-        let (mut sum, mut open, mut weights) = (0.0, 0.0, 0.0);
+        let mut score = Share::default();
         let (mut evidence, mut short) = (String::new(), Vec::new());
         let (mut blocked, mut may_block) = (None, false);
         for (criterion, mark) in self.criteria.iter().zip(marks) {
             let name = excerpt(&criterion.name, SHORT_BYTES);
             evidence.push_str(&format!("{}: {name} [{}] {}\n", mark.name, mark.counted, mark.reason));
             match mark.worth {
-                Worth::Nothing => continue,
+                Worth::Nothing => {}
                 Worth::Share(share) => {
-                    sum += criterion.weight * share;
+                    score.add(criterion.weight, (share, share));
                     if criterion.blocking && share < self.threshold {
                         blocked.get_or_insert(name.clone());
                     }
@@ -119,25 +126,16 @@ impl Rubric {
                     }
                 }
                 Worth::Unknown => {
-                    open += criterion.weight;
+                    score.add(criterion.weight, (0.0, 1.0));
                     may_block |= criterion.blocking;
                     short.push(format!("{name:?}: {}", mark.name));
                 }
             }
-            weights += criterion.weight;
         }
         let ballots = marks.iter().flat_map(|mark| mark.ballots.clone()).collect();
         let outcome = |outcome: Outcome| outcome.with_evidence(evidence.trim_end()).with_ballots(ballots);
-        if weights <= 0.0 {
+        let Some((low, _)) = score.bounds() else {
             return outcome(Outcome::not_applicable("no criterion of the rubric applies to this conversation"));
-        }
-        let (low, high) = (sum / weights, (sum + open) / weights);
-        // A sum of shares can miss a threshold such as 0.7 by a rounding error.
-        let reaches = |score: f64| score >= self.threshold - 1e-9;
-        let score = if open > 0.0 {
-            format!("{:.1}% to {:.1}%", low * 100.0, high * 100.0)
-        } else {
-            format!("{:.1}%", low * 100.0)
         };
         let mut reason = format!("rubric {score}, required {:.1}%", self.threshold * 100.0);
         let (heard, asked) = marks.first().map_or((1, 1), |mark| (mark.heard, mark.asked));
@@ -150,13 +148,12 @@ impl Rubric {
         if !short.is_empty() {
             reason.push_str(&format!(": {}", excerpt(&short.join(", "), 8 * SHORT_BYTES)));
         }
-        if blocked.is_some() || !reaches(high) {
-            outcome(Outcome::fail(reason).with_score(low))
-        } else if reaches(low) && !may_block {
-            outcome(Outcome::pass(reason).with_score(low))
-        } else {
-            outcome(Outcome::undecided(reason))
-        }
+        let reached = score.outcome(self.threshold, reason.clone());
+        outcome(match reached.finding {
+            _ if blocked.is_some() => Outcome::fail(reason).with_score(low),
+            Finding::Pass if may_block => Outcome::undecided(reason),
+            _ => reached,
+        })
     }
 }
 
@@ -184,24 +181,6 @@ fn question_of_all(criteria: &[Criterion]) -> String {
         }
     }
     text
-}
-
-/// One ballot for each criterion.
-fn read_all(
-    form: &Form,
-    text: &str,
-    count: usize,
-    judging: &Judging,
-    material: &Material,
-) -> Result<Vec<Ballot>, Fault> {
-    let fields = form.read(text)?;
-    let entries = fields.get("criteria").and_then(Value::as_array).filter(|entries| entries.len() == count);
-    let entries = entries.ok_or_else(|| format!("`criteria` does not judge each of the {count} listed"))?;
-    let one = |entry: &Value| match entry.as_object() {
-        Some(fields) => Ballot::read(fields, Scale::Marks, judging, material),
-        None => Err(Fault::Form("an entry of `criteria` is not an object".to_owned())),
-    };
-    entries.iter().map(one).collect()
 }
 
 /// The votes on one criterion.

@@ -1,4 +1,4 @@
-//! Measures texts: how alike two are, which part answers a question, whether one follows another, how toxic one is.
+//! Scores texts: how similar two are, which part answers a question, whether one follows another, how toxic one is.
 //!
 //! Evaluators get a [`Scorer`] from [`crate::JudgePool::scorer`]. [`ByJudge`] asks the judge; [`Chosen`] asks the models
 //! that the settings choose, and the judge for the rest. A score names the model that gave it.
@@ -9,7 +9,7 @@ mod judged;
 use std::fmt;
 
 use async_trait::async_trait;
-use record::FailureKind;
+use record::{Ballot, FailureKind};
 
 pub use self::{
     chosen::{Chosen, Models},
@@ -24,10 +24,10 @@ pub const TOXICITY: [&str; 7] =
 /// The bound of [`Scorer::next_sentence`] in both directions: the log-odds of a probability of 0.999994.
 pub const MOST_LOG_ODDS: f64 = 12.0;
 
-/// Measures texts for one scope of one trial. Its calls count under this scope.
+/// Scores texts for one scope of one trial. Its calls count under this scope.
 #[async_trait]
 pub trait Scorer: Send + Sync + fmt::Debug {
-    /// How alike two texts are in meaning: 1 the same, about 0 nothing in common. Cosines go down to -1.
+    /// How similar two texts are in meaning: 1 for the same, about 0 for unrelated texts. Cosines go down to -1.
     async fn similarity(&self, a: &str, b: &str) -> Result<Score, Error>;
 
     /// The part of the context that answers the question; empty if no part does.
@@ -46,12 +46,15 @@ pub struct Score {
     pub value: f64,
     /// The model that gave it, for people: `all-MiniLM-L6-v2`, `judge gpt-4o`.
     pub model: String,
+    /// The judge's vote, if a judge gave it.
+    pub ballot: Option<Ballot>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub text: String,
     pub model: String,
+    pub ballot: Option<Ballot>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +62,7 @@ pub struct Toxicity {
     /// In the order of [`TOXICITY`].
     pub scores: [f64; TOXICITY.len()],
     pub model: String,
+    pub ballot: Option<Ballot>,
 }
 
 impl Toxicity {

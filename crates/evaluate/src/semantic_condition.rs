@@ -23,16 +23,17 @@ impl SemanticCondition {
             return Err(Error::Empty { field: "condition" });
         }
         let question = format!(
-            "Does `text` meet this condition, by its meaning and not by its exact words? The condition: {condition}"
+            "Does `text` meet this condition, by its meaning and not by its exact words? A text without what the condition \
+             asks for does not meet it. The condition: {condition}"
         );
         Ok(Self { question })
     }
 
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         match ask(&self.question, subject.said, subject, pool, false).await {
-            Ok(answer) => {
-                let verb = if answer.yes { "meets" } else { "does not meet" };
-                decide(answer.yes, format!("the text {verb} the condition"), &answer)
+            Ok((yes, answer)) => {
+                let verb = if yes { "meets" } else { "does not meet" };
+                decide(yes, format!("the text {verb} the condition"), &answer)
             }
             Err(outcome) => outcome,
         }

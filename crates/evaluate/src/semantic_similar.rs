@@ -51,9 +51,9 @@ impl SemanticSimilar {
             return Outcome::pass("the text is the expected one, word for word").with_score(1.0);
         }
         match ask(&self.question, subject.reply, subject, pool, self.threshold.is_some()).await {
-            Ok(answer) => {
-                let holds = self.threshold.map_or(answer.yes, |threshold| answer.holds(threshold));
-                let verb = if answer.yes { "means" } else { "does not mean" };
+            Ok((yes, answer)) => {
+                let holds = self.threshold.map_or(yes, |threshold| answer.holds(threshold));
+                let verb = if yes { "means" } else { "does not mean" };
                 let mut what = format!("the text {verb} the same as expected");
                 if let Some(threshold) = self.threshold {
                     what.push_str(&format!(" (confidence {}, required {threshold})", answer.confidence));

@@ -1,4 +1,4 @@
-//! `similarity`: the scorer finds the text and an expected one alike in meaning.
+//! `similarity`: the scorer finds the text and an expected one similar in meaning.
 
 use scenario::check;
 
@@ -6,7 +6,7 @@ use crate::{
     error::Error,
     evaluator::{Behaviour, Found},
     excerpt::{SHORT_BYTES, excerpt},
-    judge_pool::JudgePool,
+    judge_pool::{JudgePool, objection_to_scores},
     outcome::Outcome,
     subject::Subject,
 };
@@ -30,15 +30,20 @@ impl Similarity {
         Ok(Self { expected: expected.clone(), threshold })
     }
 
-    /// The most alike decides.
+    /// The most similar one decides.
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let scorer = pool.scorer(subject.scope);
         let (mut best, mut nearest, mut model) = (f64::NEG_INFINITY, "", String::new());
+        let mut ballots = Vec::new();
         for expected in &self.expected {
             match scorer.similarity(subject.reply, expected).await {
-                Ok(score) if score.value > best => (best, nearest, model) = (score.value, expected, score.model),
-                Ok(_) => {}
-                Err(error) => return error.into(),
+                Ok(score) => {
+                    ballots.extend(score.ballot);
+                    if score.value > best {
+                        (best, nearest, model) = (score.value, expected, score.model);
+                    }
+                }
+                Err(error) => return Outcome::from(error).after(ballots),
             }
             if best >= self.threshold {
                 break;
@@ -46,7 +51,9 @@ impl Similarity {
         }
         let shown = excerpt(nearest, SHORT_BYTES);
         let reason = format!("{best:.3} like {shown:?} by {model}, required {}", self.threshold);
-        Outcome::decided(best >= self.threshold, reason).with_score(best)
+        let uncalibrated = objection_to_scores(pool, &ballots);
+        Outcome { uncalibrated, ..Outcome::decided(best >= self.threshold, reason).with_score(best) }
+            .with_ballots(ballots)
     }
 }
 

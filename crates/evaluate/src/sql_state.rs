@@ -1,4 +1,4 @@
-//! `sql_state`: a query returns the expected rows, and tables are as they were.
+//! `sql_state`: a query returns the expected rows, and tables are unchanged.
 
 use scenario::{check, mock::expression::is_equal};
 use serde_json::Value;
@@ -40,7 +40,7 @@ impl SqlState {
         rows.unwrap_or_else(|| Outcome::pass(format!("as it was: {}", self.rule.unchanged.join(", "))))
     }
 
-    /// `None`: no query is written.
+    /// `None`: there is no query.
     async fn rows(&self, subject: &Subject<'_>) -> Result<Option<Outcome>, StateError> {
         let check::SqlState { database, query, parameters, rows: expected, ordered, .. } = &self.rule;
         let Some(query) = query else { return Ok(None) };

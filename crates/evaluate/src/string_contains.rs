@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct StringContains {
     value: String,
-    /// `None`: the case matters.
+    /// `None`: case-sensitive.
     caseless: Option<Caseless>,
 }
 

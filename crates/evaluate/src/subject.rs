@@ -1,10 +1,11 @@
-//! The subject of a judgment: what was said and done, and the environment of the trial.
+//! The subject of a judgment: the messages and actions, and the environment of the trial.
 
 use std::fmt;
 
 use async_trait::async_trait;
 use record::{FailureKind, Scope, Turn};
-use scenario::check::Judging;
+use scenario::{Message, Step, check::Judging};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What an evaluator sees.
@@ -17,6 +18,8 @@ pub struct Subject<'a> {
     pub said: &'a str,
     /// The turns that the scope covers, oldest first: one for a single exchange, all for a conversation.
     pub turns: &'a [Turn],
+    /// Those of the scenario: what a turn showed beside its words stands there.
+    pub steps: &'a [Step],
     /// Whether the step was a conversation with a simulated user.
     pub conversation: bool,
     /// How long the step or turn took, without rate-limit waits; `None`: not timed.
@@ -38,10 +41,11 @@ impl Subject<'_> {
     }
 }
 
-/// The environment of the trial, as far as evaluators may use it.
+/// The environment of the trial, for evaluators.
 #[async_trait]
 pub trait Workspace: Send + Sync + fmt::Debug {
-    /// The text of a file beneath the trial's root; `Ok(None)`: there is no such file. Paths that leave the root are errors.
+    /// The text of a file below the trial's root; `Ok(None)`: there is no such file. Paths that leave the root are
+    /// errors.
     async fn file(&self, path: &str) -> Result<Option<String>, String>;
 
     /// Runs a command in the trial's root and returns its exit code and output. Refused unless the operator allows it.
@@ -50,21 +54,46 @@ pub trait Workspace: Send + Sync + fmt::Debug {
     /// Asks a check of the user's own about the transcript of the trial.
     async fn custom(&self, asked: &CustomAsked<'_>) -> Result<CustomAnswered, CustomError>;
 
-    /// What a service says at a path, read with GET; `None`: it says that there is nothing.
+    /// A service's state at a path, read with GET; `None` if there is nothing.
     async fn http_state(&self, host: &str, path: &str) -> Result<Option<Value>, StateError>;
 
     /// The rows of one statement that only reads.
     async fn sql_state(&self, database: &str, query: &str, parameters: &[Value])
     -> Result<Vec<Vec<Value>>, StateError>;
 
-    /// Whether a table is not as it was when the trial began.
+    /// Whether a table has changed since the trial began.
     async fn has_changed(&self, database: &str, table: &str) -> Result<bool, StateError>;
 
-    /// The state of the scenario's mocks as it is now, or why there is none.
+    /// The current state of the scenario's mocks, or why there is none.
     fn mock_state(&self) -> Result<Value, String>;
+
+    /// What belongs to the conversation of this scope and was not said in it.
+    fn surroundings(&self, scope: Scope) -> Surroundings<'_>;
+
+    /// What checks have read of the environment so far, the latest of each, and the state of the mocks.
+    fn end_states(&self) -> Vec<EndState>;
 }
 
-/// Which check of the user's own is asked, and what it gets besides the transcript.
+/// What belongs to a conversation and was not said in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Surroundings<'a> {
+    /// The agent's system prompt; `None`: gabfest does not know it.
+    pub system: Option<String>,
+    /// What the simulated user wants; empty: there is none.
+    pub goal: Vec<String>,
+    /// The messages before the first turn.
+    pub opening: &'a [Message],
+}
+
+/// A state that was read after something was said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EndState {
+    /// `mocks`, `http HOST PATH`, `sql DATABASE QUERY` or `table DATABASE NAME`.
+    pub of: String,
+    pub state: Value,
+}
+
+/// The custom check to run, and its input in addition to the transcript.
 #[derive(Debug, Clone, Copy)]
 pub struct CustomAsked<'a> {
     /// Its name in the settings.
@@ -75,13 +104,17 @@ pub struct CustomAsked<'a> {
     pub scope: Scope,
 }
 
-/// What a check answered, as JSON.
+/// The answer of a check, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CustomAnswered {
     pub text: String,
     /// The answer to the same transcript a second time. A part of the calls of a check that says it is deterministic is made
     /// twice.
     pub again: Option<String>,
+    /// Names what answered: see [`record::CustomRun::program`].
+    pub program: String,
+    /// Names what it was asked: see [`record::CustomRun::transcript`].
+    pub transcript: String,
 }
 
 /// Why a state cannot be read.

@@ -1,7 +1,6 @@
 //! `tool_calls`: the agent called the expected tools with the expected arguments.
 
 mod call;
-mod comparison;
 mod pairing;
 
 use record::turn::ToolCall;
@@ -70,21 +69,32 @@ impl ToolCalls {
             ));
         }
         let mut pairs = Pairs::new(self.expected.len(), made.len());
+        let outcome = match self.fill(&mut pairs, made, subject, pool).await {
+            Ok(()) => self.conclude(&pairs, made),
+            Err(outcome) => outcome,
+        };
+        outcome.with_ballots(pairs.ballots)
+    }
+
+    /// Compares all pairs; `Err`: the outcome no longer depends on them.
+    async fn fill(
+        &self,
+        pairs: &mut Pairs,
+        made: &[&ToolCall],
+        subject: &Subject<'_>,
+        pool: &dyn JudgePool,
+    ) -> Result<(), Outcome> {
         let mut judged = 0;
         for (row, expected) in self.expected.iter().enumerate() {
-            let candidates = match self.candidates(row, expected, made) {
-                Ok(candidates) => candidates,
-                Err(outcome) => return outcome,
-            };
-            for column in candidates {
+            for column in self.candidates(row, expected, made)? {
                 judged += usize::from(expected.asks_a_model);
                 if judged > MOST_JUDGED {
-                    return Outcome::undecided(format!("more than {MOST_JUDGED} calls would have to be judged"));
+                    return Err(Outcome::undecided(format!("more than {MOST_JUDGED} calls would have to be judged")));
                 }
                 pairs.set(row, column, expected.compare(made[column], subject, pool).await);
             }
         }
-        self.conclude(&pairs, made)
+        Ok(())
     }
 
     /// The calls that can answer an expected one.
@@ -97,7 +107,7 @@ impl ToolCalls {
         match self.pick {
             CallPick::Any => {}
             CallPick::Last => all = all.split_off(all.len().saturating_sub(1)),
-            // A forbidden call need not be made once.
+            // A forbidden call is not required to occur once.
             CallPick::Single if all.len() != 1 && !matches!(self.order, CallOrder::Forbidden | CallOrder::Subset) => {
                 return Err(Outcome::fail(format!(
                     "expected exactly one call of {}, {} made {}{}",
@@ -119,7 +129,18 @@ impl ToolCalls {
         }
     }
 
+    /// If the pairs that judges decided who only inform matter, the outcome only informs too.
     fn conclude(&self, pairs: &Pairs, made: &[&ToolCall]) -> Outcome {
+        let outcome = self.verdict(pairs, made);
+        if !outcome.is_decided() {
+            return outcome;
+        }
+        let Some(uncalibrated) = pairs.uncalibrated() else { return outcome };
+        let without = self.verdict(&pairs.without_uncalibrated(), made);
+        if without.is_decided() { without } else { Outcome { uncalibrated: Some(uncalibrated.into()), ..outcome } }
+    }
+
+    fn verdict(&self, pairs: &Pairs, made: &[&ToolCall]) -> Outcome {
         let verdict = match self.order {
             CallOrder::Exact => pairs.diagonal(),
             CallOrder::InOrder => pairs.in_order(),

@@ -57,22 +57,21 @@ impl UserSatisfaction {
     }
 
     async fn ask(&self, text: &str, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
-        let material = Material::of_turns(subject.turns);
+        let material = Material::of_turns(subject.turns, subject.steps);
         match number(&Question::about(subject, text, &material), pool).await {
-            Ok(rating) => {
-                let outcome = self.decide(rating.score, &excerpt(&rating.reasoning, 4 * SHORT_BYTES));
-                outcome.with_ballots(rating.ballots)
-            }
+            Ok(rating) => match rating.said {
+                Ok(score) => {
+                    let outcome = self.decide(score, &excerpt(&rating.reasoning, 4 * SHORT_BYTES));
+                    outcome.with_ballots(rating.ballots)
+                }
+                Err(open) => Outcome::open_with(open, &rating.reasoning, rating.ballots),
+            },
             Err(error) => error.into(),
         }
     }
 
     fn decide(&self, score: f64, why: &str) -> Outcome {
-        let mut reason = format!("user satisfaction {:.1}%, required {:.1}%", score * 100.0, self.threshold * 100.0);
-        if !why.is_empty() {
-            reason.push_str(": ");
-            reason.push_str(why);
-        }
+        let reason = format!("user satisfaction {:.1}%, required {:.1}%: {why}", score * 100.0, self.threshold * 100.0);
         Outcome::decided(score >= self.threshold, reason).with_score(score)
     }
 }

@@ -1,4 +1,4 @@
-//! A state that may take its time: looks again until it is as expected, or the time is over.
+//! Waits for a state: reads it again until it is as expected, or the time is over.
 
 use std::{future::Future, pin::Pin, time::Duration};
 
@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 
 type Look<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
-/// Waits `within_ms` in all. The time of the looks themselves does not count, so that a slow service gets as many of them.
+/// Waits `within_ms` in total. The time of the reads does not count, so that a slow service gets as many of them.
 pub(crate) async fn within<'a>(within_ms: u64, look: impl Fn() -> Look<'a> + Send + Sync) -> Outcome {
     let mut left = Duration::from_millis(within_ms);
     let mut pause = PAUSE;

@@ -1,7 +1,7 @@
 //! A test of an agent, as a program: `cargo run -p gabfest-expect --example opening_hours`.
 //!
-//! In a test the same stands in a function with `#[tokio::test]`. The agent here is a closure; an address
-//! (`"http://127.0.0.1:8080/v1"`) or the name of an agent in `gabfest.yaml` can stand in its place.
+//! In a test, the same code goes into a function with `#[tokio::test]`. The agent here is a closure; it can also be an
+//! address (`"http://127.0.0.1:8080/v1"`) or the name of an agent in `gabfest.yaml`.
 
 use gabfest::expect::{self, Agent, ExpectedCall, Message, Reply, reply};
 use serde_json::json;

@@ -1,3 +1,3 @@
-//! Unit tests of a chat agent: what the user says, and what the agent should answer. All of it is in [`expect`].
+//! Unit tests of a chat agent: the user's messages, and the agent's expected answers. All of it is in [`expect`].
 
 pub mod expect;

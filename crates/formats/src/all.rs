@@ -1,4 +1,4 @@
-//! All formats: a new one is a folder beside this file and a line in this list.
+//! All formats. A new one is a folder in this crate and a line in this list.
 
 use scenario::Format;
 
@@ -11,13 +11,13 @@ pub const ALL: &[&dyn Format] =
 /// The format of the standard input.
 pub(crate) const STANDARD_INPUT: &dyn Format = qna::FORMAT;
 
-/// The format that plans and reports know by this name.
+/// The format with this name in plans and reports.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static dyn Format> {
     ALL.iter().copied().find(|format| format.name() == name)
 }
 
-/// The format of a file by its name; `None` for files that are no scenarios.
+/// The format of a file by its name; `None` for files that are not scenarios.
 #[must_use]
 pub fn of_file(name: &str) -> Option<&'static dyn Format> {
     ALL.iter().copied().find(|format| format.endings().iter().any(|ending| name.ends_with(ending)))
@@ -31,7 +31,7 @@ pub fn of_named_file(name: &str) -> Option<&'static dyn Format> {
     of_file(name).or_else(loose)
 }
 
-/// The name of a file without the ending that tells its format.
+/// The name of a file without the ending of its format.
 #[must_use]
 pub fn without_ending(name: &str) -> &str {
     let endings = ALL.iter().flat_map(|format| format.endings());

@@ -13,6 +13,7 @@ use scenario::{
     battery::{self, Compat, Saved, Tester},
     format::{Files, Script},
     message::Speaker,
+    user::Pauses,
 };
 use serde_json::{Value, json};
 use yaml::{
@@ -25,9 +26,9 @@ use self::document::BatteryDocument;
 
 pub use shipped::shipped;
 
-/// The conversation's length where nothing says it.
+/// The default length of a conversation.
 const LENGTH: u32 = 10;
-/// Runs where the file does not say how many.
+/// The default number of runs.
 const RUNS: u32 = 1;
 
 pub const FORMAT: &dyn Format = &BatteryFormat;
@@ -59,7 +60,7 @@ impl Format for BatteryFormat {
         }
     }
 
-    /// The tester, where it is an agent.
+    /// The tester, if it is an agent.
     fn agents<'a>(&self, document: &'a Value) -> Option<&'a str> {
         document.get("tester")?.get("agent")?.as_str()
     }
@@ -76,7 +77,7 @@ impl Format for BatteryFormat {
     }
 }
 
-/// Every section is read whatever became of the others, so that one reading finds all faults of a file.
+/// Reads every section even if others have faults, so that one reading finds all faults of a file.
 fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     let root = document.root();
     let written = root.decode::<BatteryDocument>(findings);
@@ -121,7 +122,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         thresholds: written.thresholds.into_thresholds(),
         sets,
         replacement: written.replacement.unwrap_or(match compat {
-            // The service that the old revision asked gives words that mean about the same.
+            // The service that the old revision used returns synonyms.
             Some(Compat::Emely9043c93) => battery::Replacement::Synonyms,
             None => battery::Replacement::Words,
         }),
@@ -133,7 +134,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     requirements::check(&examined, &root, findings);
     let opening = root.items_of("opening");
     let lines = opening.iter().filter_map(|line| line.value().as_str());
-    // The tester and the chatter take turns, and the tester speaks next.
+    // The tester and the chatter alternate, and the tester is next.
     let first = opening.len() % 2;
     let opening = lines.enumerate().map(|(index, text)| {
         let speaker = if index % 2 == first { Speaker::User } else { Speaker::Agent };
@@ -157,6 +158,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         history: History::Actual,
         on_failure: OnFailure::Continue,
         expect_failure: written.expect_failure,
+        pauses: Pauses::default(),
     };
     let runs = written.runs.map_or(RUNS, |runs| runs.0);
     Some(Script { scenario, personas: written.personas, repeats: Some(runs) })

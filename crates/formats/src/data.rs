@@ -2,6 +2,8 @@
 
 mod chosen;
 mod fits;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod source;
 mod typed;
 
@@ -31,7 +33,7 @@ yaml::bounded! {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "DataSet")]
 pub(crate) struct DataDocument {
-    /// A file that ends in `.csv`, `.tsv` or `.jsonl`, relative to this file.
+    /// A file that ends in `.csv`, `.tsv`, `.jsonl` or `.parquet`, relative to this file.
     file: Words,
     /// The column with the id of each row. The default is a hash of the row.
     id: Option<Words>,
@@ -51,7 +53,7 @@ pub(crate) struct DataDocument {
     seed: Option<Amount>,
 }
 
-/// Takes the data set out of a document and reads it. `None`: there is none, or it has errors.
+/// Removes the data set from a document and reads it. `None`: there is none, or it has errors.
 pub(crate) fn take(
     document: &mut Document,
     environment: &BTreeMap<String, String>,
@@ -66,7 +68,7 @@ pub(crate) fn take(
         ours.shift_remove("data");
     }
     let mut value = part.value().clone();
-    // Unknown variables were reported with the whole document.
+    // Unknown variables are reported with the whole document.
     placeholder::replace_environment(&mut value, environment);
     part = part.with_value(&value);
     let written = part.decode_guarded::<DataDocument>(|_, _| true, findings)?;
@@ -86,20 +88,23 @@ impl Data<'_> {
     fn read(&self, from: &str, files: &mut dyn Files, findings: &mut Findings) -> Option<Rows> {
         let name = &self.written.file.0;
         let spot = self.part.spot_of("file");
-        let (reader, path) = match files.open(from, name) {
+        let (file, path) = match files.open(from, name) {
             Ok(opened) => opened,
             Err(fault) => {
                 findings.error(spot, format!("the data file `{name}` {fault}"));
                 return None;
             }
         };
-        let Some(mut source) = Source::of(name, reader) else {
-            findings.error(spot, format!("`{name}` is not a data file that can be read"));
-            findings.help("data files end in `.csv`, `.tsv` or `.jsonl`");
-            return None;
+        let mut source = match Source::of(name, file) {
+            Ok(source) => source,
+            Err(unreadable) => {
+                findings.error(spot, unreadable.message);
+                findings.help(unreadable.help);
+                return None;
+            }
         };
         if source.is_typed() && !self.written.types.is_empty() {
-            findings.error(self.part.key_spot("types"), "values of a JSONL file have their types already");
+            findings.error(self.part.key_spot("types"), "values of a JSONL or Parquet file have their types already");
             findings.help("remove `types`");
         }
         let mut told = Findings::new(&path);
@@ -197,4 +202,38 @@ fn parameters_of(written: &str, document: &Document) -> Vec<String> {
         step.get("conversation").is_some_and(|conversation| conversation.get("user_simulator").is_some())
     });
     simulated.map(|(index, _)| format!("run[{index}].conversation.{written}")).collect()
+}
+
+/// Why a column cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnFault {
+    /// The file, as a fragment that fits behind its key.
+    File(String),
+    /// There is no such column.
+    Column(String),
+}
+
+/// One column of a data file, with the line of each value. `most`: how many values are read.
+///
+/// # Errors
+/// The file is none that can be read, it has more values, or no such column.
+pub fn column(name: &str, file: std::fs::File, column: &str, most: usize) -> Result<Vec<(u32, Value)>, ColumnFault> {
+    let unreadable = |fault: source::Unreadable| ColumnFault::File(format!("{}\nhint: {}", fault.message, fault.help));
+    let mut source = Source::of(name, file).map_err(unreadable)?;
+    let mut values = Vec::new();
+    while let Some(row) = source.next() {
+        let row =
+            row.map_err(|fault| ColumnFault::File(format!("`{name}`, line {}: {}", fault.line, fault.message)))?;
+        let Some(place) = source.columns().iter().position(|known| known == column) else { break };
+        if values.len() == most {
+            return Err(ColumnFault::File(format!("`{name}` has more than {most} rows")));
+        }
+        values.push((row.line, row.values.get(place).cloned().unwrap_or(Value::Null)));
+    }
+    let columns = source.columns();
+    if !columns.is_empty() && !columns.iter().any(|known| known == column) {
+        let hint = suggest::known_names(column, columns.iter().map(String::as_str));
+        return Err(ColumnFault::Column(format!("`{name}` has no column `{column}`\nhint: {hint}")));
+    }
+    Ok(values)
 }

@@ -4,6 +4,7 @@ mod conversation;
 mod document;
 mod files;
 mod ours;
+mod policy;
 mod said;
 mod setup;
 mod sql;
@@ -48,7 +49,7 @@ impl Format for Eliza {
     }
 
     fn put_files_in(&self, document: &mut Document, files: &mut dyn Files, findings: &mut Findings) {
-        include::put_in(document, files, findings, sql::put_in);
+        include::put_in(document, files, findings, put_texts_in);
         let users: Vec<Path> = (0..document.root().items_of("run").len())
             .map(|step| Path(vec![key("run"), Segment::Index(step), key("conversation"), key("user_simulator")]))
             .collect();
@@ -71,7 +72,13 @@ impl Format for Eliza {
     }
 }
 
-/// Every section is read whatever became of the others, so that one reading finds all faults of a file.
+/// Of the files whose paths are relative to this one, not to the scenario that includes it.
+fn put_texts_in(document: &mut Document, files: &mut dyn Files, findings: &mut Findings) {
+    sql::put_in(document, files, findings);
+    policy::put_in(document, files, findings);
+}
+
+/// Reads every section even if others have faults, so that one reading finds all faults of a file.
 fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
     let root = document.root();
     let written = root.decode::<ScenarioDocument>(findings);
@@ -80,13 +87,13 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         findings.help("write `type: local`; `--allow-exec` runs the programs of scenarios in a sandbox");
     }
     let plugins = setup::plugins(&root.items_of("plugins"), findings);
-    let mocks = root.get("setup").map_or_else(Vec::new, |setup| {
-        let has_state = root.get("gabfest").is_some_and(|ours| ours.get("state").is_some());
-        setup::mocks(&setup.items_of("mocks"), has_state, findings)
-    });
+    let has_state = root.get("gabfest").is_some_and(|ours| ours.get("state").is_some());
+    let mocks =
+        root.get("setup").map_or_else(Vec::new, |setup| setup::mocks(&setup.items_of("mocks"), has_state, findings));
     let files = root.get("setup").and_then(|setup| setup.get("virtual_fs")).map(|part| files::read(&part, findings));
     let steps = step::read_all(&root.items_of("run"), findings);
     root.items_of("run").iter().for_each(|step| check_tools(step, &mocks, findings));
+    root.items_of("run").iter().for_each(|step| setup::check_mock_states(step, has_state, &mocks, findings));
     let ours = ours::read(root.get("gabfest").as_ref(), findings)?;
     let written = written?;
     let scenario = Scenario {
@@ -106,6 +113,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         history: ours.history,
         on_failure: ours.on_failure,
         expect_failure: ours.expect_failure,
+        pauses: ours.pauses,
         required_score: ours.required_score,
     };
     Some(Script { scenario, personas: ours.personas, repeats: ours.repeats })

@@ -4,10 +4,10 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 use yaml::Diagnostic;
 
-/// The text, and a warning where it was not UTF-8. `path` is for the findings.
+/// The text, with a warning if it was not UTF-8. `path` is for the findings.
 ///
 /// # Errors
-/// The bytes are no text: they hold a zero byte, or are not what their mark says.
+/// The bytes are not text: they contain a zero byte, or do not match their byte order mark.
 pub fn decode(bytes: Vec<u8>, path: &str) -> Result<(String, Option<Diagnostic>), Diagnostic> {
     let marked = Encoding::for_bom(&bytes);
     if let Some((encoding, mark)) = marked.filter(|(encoding, _)| *encoding != UTF_8) {

@@ -9,7 +9,7 @@ use scenario::{
 use serde_json::Value;
 use yaml::{Document, Findings};
 
-/// Words in the names of variables that hold keys. Plans are stored and sent, so no key may get into one.
+/// Parts of variable names that mean keys. Plans are stored and sent, so no key may get into one.
 const SECRET: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
 
 /// The values of all variables that a document names. The document keeps the names.

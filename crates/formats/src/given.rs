@@ -1,4 +1,4 @@
-//! What a document gets from outside: environment variables, and the rows of its data set.
+//! Outside values of a document: environment variables, and the rows of its data set.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use yaml::{
 
 use crate::{data, environment};
 
-/// What a document gets from outside.
+/// Outside values of a document.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
     pub(crate) rows: Option<Rows>,
@@ -34,7 +34,7 @@ impl Given {
         (Self { rows, environment, failed }, findings.into_sorted())
     }
 
-    /// Reads the document as the first of its cases, and looks whether the other rows fit as well.
+    /// Reads the document as the first of its cases, and checks that the other rows fit too.
     pub(crate) fn read(&self, document: &Document, format: &dyn Format) -> (Option<Script>, Vec<Diagnostic>) {
         if self.failed {
             return (None, Vec::new());
@@ -59,8 +59,8 @@ impl Given {
     }
 }
 
-/// What a scenario is called, and what is decided for all its cases, is the same for all rows. The name is also the same
-/// at each address, since ids are made of it.
+/// A scenario's name, and everything decided for all its cases, is the same for all rows. The name is also the same at
+/// each address, because ids are derived from it.
 fn refuse_in_names(document: &Document, findings: &mut Findings) {
     let ours = ["tags", "weight", "required_pass_rate", "repeats", "personas"].map(|key| vec!["gabfest", key]);
     for keys in std::iter::once(vec!["name"]).chain(ours) {

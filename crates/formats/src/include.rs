@@ -1,4 +1,4 @@
-//! `gabfest.include`: files whose keys a scenario takes over.
+//! `gabfest.include`: files whose keys a scenario takes.
 
 use scenario::{
     format::{Files, TextFile},
@@ -15,8 +15,8 @@ const MAX_DEPTH: usize = 8;
 /// Puts the texts of the files in that one document names.
 type PutFilesIn = fn(&mut Document, &mut dyn Files, &mut Findings);
 
-/// Merges the files that a document includes, and those that they include, into it. Each of them first takes in the files
-/// that it names, since paths are relative to the file in which they stand.
+/// Merges the files that a document includes, and their includes, into it. Each of them first inserts the files that it
+/// names, because paths are relative to the file in which they are written.
 pub(crate) fn put_in(
     document: &mut Document,
     files: &mut dyn Files,
@@ -28,7 +28,7 @@ pub(crate) fn put_in(
 }
 
 struct Including {
-    /// The files around the one that is read, the scenario first.
+    /// The files on the path to the current one, the scenario first.
     open: Vec<String>,
     /// The bytes of all included files: a file may be included many times.
     bytes: u64,
@@ -60,7 +60,7 @@ impl Including {
         if let Some(Value::Object(ours)) = document.value.get_mut("gabfest") {
             ours.shift_remove("include");
         }
-        // What is taken over first stays, so that a later file takes precedence over an earlier one.
+        // The first value stays, so later files are merged first to take precedence.
         for other in others.into_iter().rev().flatten() {
             document.include(other);
         }

@@ -1,10 +1,12 @@
-//! Readers and writers of scenario files: one folder a format, and one list of them all.
+//! Readers and writers of scenario files: one folder per format, and one list of them all.
 //!
-//! The way of a file: [`read`](fn@read) finds it, [`all`] tells its format, [`yaml`] opens it, and the folder of its format makes
-//! a scenario of it. Each format implements [`scenario::Format`]; nothing outside of this crate asks which format it has.
+//! [`read`](fn@read) finds a file, [`all`] determines its format, [`yaml`] opens it, and the folder of its format turns
+//! it into a scenario. Each format implements [`scenario::Format`]; no code outside of this crate depends on the format
+//! of a file.
 
 mod all;
 pub mod battery;
+mod conditions;
 mod data;
 pub mod eliza;
 pub mod encoding;
@@ -22,5 +24,6 @@ mod simulated_user;
 pub mod skunit;
 
 pub use all::{ALL, named, of_file, of_named_file, without_ending};
+pub use data::{ColumnFault, column};
 pub use read::read;
 pub use scenario_file::scenario_file;

@@ -1,4 +1,4 @@
-//! Line-style expected conversations, `*.conversation.json` or `.yaml`: user turns, and what the agent should answer.
+//! Expected conversations line by line, `*.conversation.json` or `.yaml`: user turns and the agent's expected answers.
 
 mod document;
 mod pattern;
@@ -8,13 +8,15 @@ use scenario::{
     Action, Check, Environment, Format, History, Message, OnFailure, Rule, Scenario, Source, Step, Strategy, check,
     format::{Script, stem},
     message::Speaker,
+    user::Pauses,
 };
 use serde_json::Value;
 use yaml::{Diagnostic, Document, Findings, Part, schema};
 
 use self::document::{LineDocument, TurnDocument};
+use crate::conditions;
 
-/// How long an agent may take for an answer where nothing is written, in milliseconds.
+/// The default time limit of an answer, in milliseconds.
 const TURN_TIMEOUT_MS: u64 = 90_000;
 
 pub const FORMAT: &dyn Format = &Line;
@@ -56,12 +58,12 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         return None;
     }
     let turns: Vec<Turn<'_>> = parts.iter().filter_map(|part| Turn::read(part, findings)).collect();
-    // Which turns follow which can only be said of all of them.
+    // The order of turns can only be checked if all of them are valid.
     let complete = turns.len() == parts.len();
     if complete && (is_list || root.value().is_object()) {
         check_order(&root, &turns, findings);
     }
-    // With a fault in its keys there is no scenario, but the turns have faults of their own.
+    // With a fault in its keys there is no scenario, but the turns are still checked.
     let written = written.unwrap_or_default();
     let timeout_ms = written.timeout_per_turn_ms.map_or(TURN_TIMEOUT_MS, |timeout| timeout.0);
     let greeting = turns.first().filter(|turn| complete && turn.is_agent());
@@ -100,15 +102,16 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         history: written.history.unwrap_or(History::Actual),
         on_failure: written.on_failure.unwrap_or(OnFailure::Stop),
         expect_failure: written.expect_failure,
+        pauses: Pauses::default(),
     };
     Some(Script { scenario, personas: Vec::new(), repeats: written.repeats.map(|repeats| repeats.0) })
 }
 
-/// One turn as it is written.
+/// One written turn.
 struct Turn<'a> {
     part: &'a Part<'a>,
     role: document::Role,
-    /// The alternatives; none where nothing is to be said.
+    /// The alternatives; empty if nothing is said.
     texts: Vec<String>,
     events: Vec<String>,
     partial: bool,
@@ -119,7 +122,7 @@ impl<'a> Turn<'a> {
         let written = part.decode_without::<TurnDocument>(&["text", "tool_calls", "telephony_events"], findings)?;
         let texts = document::texts(part, findings);
         let says_one = texts.as_ref().is_none_or(|texts| texts.len() == 1);
-        // A turn with a fault stays a turn: what is wrong beside and behind it is told too.
+        // A faulty turn stays a turn, so that its other faults and the following turns are checked too.
         let events = part.items_of("telephony_events");
         let events = events.iter().filter_map(|event| document::event(event, findings)).collect();
         let turn =
@@ -142,7 +145,9 @@ impl<'a> Turn<'a> {
     }
 
     fn checks(&self, findings: &mut Findings) -> Vec<Check> {
-        let mut checks: Vec<Check> = pattern::check(&self.texts, self.part.spot_of("text").line).into_iter().collect();
+        let spot = self.part.spot_of("text");
+        let mut checks: Vec<Check> = pattern::check(&self.texts, spot.line).into_iter().collect();
+        checks.iter().for_each(|check| conditions::check_wording(check, spot, findings));
         let calls = self.part.items_of("tool_calls");
         checks.extend(tools::check(&calls, self.partial, self.part.key_spot("tool_calls").line, findings));
         let line = self.part.key_spot("telephony_events").line;
@@ -151,7 +156,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// The agent's greeting is not asked for: it stands in the history.
+/// The agent's greeting is not requested: it is part of the history.
 fn greet(turn: &Turn<'_>, message: Option<&str>, findings: &mut Findings) -> Option<Message> {
     if turn.part.get("tool_calls").is_some() || !turn.events.is_empty() {
         findings.warning(turn.part.spot(), "gabfest does not check what the agent does before the user speaks");

@@ -75,7 +75,7 @@ pub(crate) struct MatrixOurs {
     repeats: Option<Repeats>,
 }
 
-/// Reads a matrix. With an error among the findings there is none.
+/// Reads a matrix. With an error among the findings, the result is `None`.
 #[must_use]
 pub fn read(document: &Document) -> (Option<Matrix>, Vec<Diagnostic>) {
     let mut findings = Findings::new(&document.path);
@@ -141,11 +141,11 @@ fn read_axis(part: &Part<'_>, findings: &mut Findings) -> Option<(Axis, AxisPlac
     Some((Axis { parameter: written.parameter.0, values: written.values }, AxisPlace { parameter, values }))
 }
 
-/// Puts every value of every axis alone into the base scenario and reads the result, so that a bad value is found
-/// at its own line before anything runs.
+/// Puts every value of every axis alone into the base scenario and reads the result, so that a bad value is reported at
+/// its own line before anything runs.
 ///
-/// The base itself must be free of errors. Values that only clash with each other are found when their case is
-/// expanded: the combinations may be too many to try.
+/// The base itself must be free of errors. Values that only conflict with each other are found when their case is
+/// expanded: there may be too many combinations to try.
 #[must_use]
 pub fn check(
     matrix: &Matrix,
@@ -194,7 +194,7 @@ pub fn check(
     findings.into_sorted()
 }
 
-/// Excluding a value that no axis has leaves nothing out.
+/// Excluding a value that no axis has excludes nothing.
 fn warn_of_values(matrix: &Matrix, findings: &mut Findings) {
     for cell in &matrix.exclude {
         for (name, value) in &cell.values {

@@ -1,7 +1,7 @@
-//! Recorded chats, `*.messages.jsonl`: a chat a line, as OpenAI's files for fine-tuning and evals have them.
+//! Recorded chats, `*.messages.jsonl`: one chat per line, as in OpenAI's files for fine-tuning and evals.
 //!
-//! The user repeats the recorded words, and each answer should mean what the recorded answer means. The next turn builds
-//! on the recorded answer, because the user's recorded words do.
+//! The user repeats the recorded messages, and each answer should mean the same as the recorded one. The next turn
+//! builds on the recorded answer, because the user's recorded messages do.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,7 @@ use scenario::{
     Action, Check, Environment, Format, History, Message, OnFailure, Rule, Scenario, Source, Step, Strategy, check,
     format::{Files, Script, stem},
     message::Speaker,
+    user::Pauses,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,7 +20,7 @@ use yaml::bounded::Words;
 
 /// The largest file, in bytes.
 const MAX_BYTES: usize = 16 << 20;
-/// How long an agent may take for an answer.
+/// The time limit of an answer.
 const TIMEOUT_MS: u64 = 90_000;
 
 pub const FORMAT: &dyn Format = &Messages;
@@ -48,7 +49,7 @@ struct ChatDocument {
 struct MessageDocument {
     /// Who speaks.
     role: Role,
-    /// What is said.
+    /// The text.
     content: String,
     /// The name of the speaker. gabfest ignores it.
     #[serde(rename = "name")]
@@ -112,7 +113,8 @@ impl Format for Messages {
     }
 }
 
-/// JSON by its own parser: YAML's knows no pairs of `\u`, as Python writes emoji. The error is a column and a message.
+/// JSON by its own parser: YAML's does not support surrogate pairs, with which Python writes emoji. The error is a
+/// column and a message.
 fn parsed(text: &str) -> Result<Value, (u32, String)> {
     if text.len() > yaml::MAX_BYTES {
         return Err((0, format!("the line has {} bytes; at most {} are read", text.len(), yaml::MAX_BYTES)));
@@ -128,7 +130,7 @@ fn parsed(text: &str) -> Result<Value, (u32, String)> {
     Ok(value)
 }
 
-/// A chat with a name, and everything in it at the line that it stands on.
+/// A named chat, all of it at its line.
 fn placed(mut value: Value, stem: &str, path: &str, line: u32) -> Document {
     if let Value::Object(map) = &mut value {
         map.entry("name").or_insert_with(|| json!(format!("{stem} {line}")));
@@ -189,6 +191,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         history: History::Expected,
         on_failure: OnFailure::Continue,
         expect_failure: false,
+        pauses: Pauses::default(),
     };
     Some(Script { scenario, personas: Vec::new(), repeats: None })
 }

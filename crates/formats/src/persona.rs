@@ -53,7 +53,7 @@ pub fn schema() -> Value {
     schema::of::<PersonaDocument>()
 }
 
-/// Adds the personas of one file to the library. A faulty one is left out, the others are kept.
+/// Adds the personas of one file to the library. Faulty ones are left out.
 #[must_use]
 pub fn read(document: &mut Document, files: &mut dyn Files, library: &mut Library) -> Vec<Diagnostic> {
     let mut findings = Findings::new(&document.path);

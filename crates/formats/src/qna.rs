@@ -1,9 +1,9 @@
-//! Questions and answers of Bot Framework and QnA Maker: `.qna` and `.lu` files, knowledge bases as JSON, and the
-//! batch tester's table.
+//! Questions and answers of Bot Framework and QnA Maker: `.qna` and `.lu` files, knowledge bases as JSON, and the batch
+//! tester's table.
 //!
-//! A [`KnowledgeBase`] is the value of all of them. `parse` reads the lines of one file into a `sheet`, `collate` puts
-//! it together with what it imports, [`json`] and [`write`](mod@write) are the other ways in and out, and `document` makes a
-//! scenario of each question.
+//! All of them become a [`KnowledgeBase`]. `parse` reads the lines of one file into a `sheet`, `collate` merges it with
+//! its imports, [`json`] and [`write`](mod@write) are the other forms, and `document` turns each question into a
+//! scenario.
 
 mod base;
 mod collate;
@@ -26,7 +26,7 @@ pub use base::{Alteration, DEFAULT_SOURCE, FileLink, KnowledgeBase, Pair, Prompt
 pub use collate::{Collated, SourceLine, collate};
 pub use question_cases::{Asked, Beside};
 
-/// The largest file, in bytes. It is plain text: no parser stands before it that a small file could overwhelm.
+/// The largest file, in bytes. It is plain text, so a small file cannot overwhelm a parser.
 const MAX_BYTES: usize = 16 << 20;
 
 pub const FORMAT: &dyn Format = &Qna;
@@ -81,13 +81,13 @@ impl Format for Qna {
     }
 }
 
-/// What a group of a plan asks, where it comes from a knowledge base.
+/// What a group of a plan asks, if it comes from a knowledge base.
 #[must_use]
 pub fn asked(group: &Group) -> Option<Asked> {
     if group.format == question_cases::NAME { Asked::of(&group.document) } else { None }
 }
 
-/// Reads a knowledge base: JSON where the text begins as an object does or the file is named so, else `.qna`.
+/// Reads a knowledge base: JSON if the text or the file name says so, otherwise `.qna`.
 #[must_use]
 pub fn knowledge_base(text: &str, path: &str, files: &mut dyn Files) -> Collated {
     let text_begins = |mark: char| text.trim_start().starts_with(mark);

@@ -1,7 +1,7 @@
-//! Finds and reads the files that a user names. Only this file and its folder touch the disk.
+//! Finds and reads the files that a user names. Only this file and its folder access the disk.
 //!
-//! A file is known by its name, or by its text where the name leaves doubt: `kind` decides. A faulty file is reported
-//! and never ends the reading.
+//! The name of a file determines its kind, or its text if the name is ambiguous: see `kind`. A faulty file is reported
+//! and never stops the reading.
 
 mod beside;
 mod kind;
@@ -61,13 +61,13 @@ pub fn read(paths: &[PathBuf]) -> Reading {
 
 #[derive(Default)]
 struct Reader {
-    /// With their real paths, in the order in which they were found.
+    /// With their real paths, in the order of their discovery.
     found: Vec<(PathBuf, Found)>,
-    /// Where in the list above a real path is.
+    /// The index in the list above, by real path.
     places: BTreeMap<PathBuf, usize>,
-    /// The scenarios of each file that was read, by its real path; `None` for a file with faults.
+    /// The scenarios of each file, by its real path; `None` for a file with faults.
     scenarios: BTreeMap<PathBuf, Option<Range<usize>>>,
-    /// Knowledge bases with the real paths of those that they took in, in the order in which they were read.
+    /// Knowledge bases with the real paths of their imports, in reading order.
     imports: Vec<(PathBuf, BTreeSet<PathBuf>)>,
     reading: Reading,
 }
@@ -77,12 +77,12 @@ struct Found {
     kind: Kind,
     /// The user named the file itself, not only a folder around it.
     named: bool,
-    /// The outermost folder around it that the user named: all of it may be imported.
+    /// The outermost folder around it that the user named: all of its files may be imported.
     root: Option<PathBuf>,
 }
 
 impl Found {
-    /// The folder that holds everything that the file may name: the one that the user named, else its own.
+    /// The folder with all files that this one may name: the user's, or else its own.
     fn root(&self) -> &Path {
         self.root.as_deref().or(self.path.parent()).unwrap_or(Path::new(""))
     }
@@ -100,7 +100,7 @@ impl Reader {
                 self.report(fault(&format!("cannot be read: {error}"), help));
             }
             Ok(metadata) if metadata.is_dir() => {
-                // What the folder holds may have been found before.
+                // The folder's files may have been found before.
                 if !self.walk(path, path, 0) {
                     let help = "scenario files end in `.scenario.yaml`, matrix files in `.matrix.yaml`";
                     self.report(fault("the folder contains no scenario, matrix or persona", help));
@@ -109,7 +109,7 @@ impl Reader {
             Ok(metadata) if metadata.is_file() => match kind::of_named(path) {
                 Some(kind) => {
                     self.add(path.to_path_buf(), kind, None);
-                    // The library beside a scenario belongs to it.
+                    // The persona library beside a scenario belongs to it.
                     if let Some(folder) = path.parent().map(|folder| folder.join("personas")).filter(|it| it.is_dir()) {
                         self.walk(&folder, &folder, 0);
                     }
@@ -120,7 +120,7 @@ impl Reader {
         }
     }
 
-    /// Whether there was anything to read below the `root` that the user named.
+    /// Returns whether there was anything to read below the `root` that the user named.
     fn walk(&mut self, root: &Path, folder: &Path, depth: usize) -> bool {
         let mut held = false;
         let entries = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
@@ -141,10 +141,13 @@ impl Reader {
                 if depth < MAX_FOLDERS && !path.join(OF_A_RUN).is_file() {
                     held |= self.walk(root, &path, depth + 1);
                 }
-            } else if path.is_file()
-                && let Some(kind) = kind::by_name(&path).or_else(|| kind::by_content(&path))
-            {
-                self.add(path, kind, Some(root));
+            } else if path.is_file() {
+                if let Some(kind) = kind::by_name(&path).or_else(|| kind::by_content(&path)) {
+                    self.add(path, kind, Some(root));
+                    held = true;
+                }
+            } else if kind::by_name(&path).is_some() && !path.is_dir() {
+                self.report(not_a_file(&path));
                 held = true;
             }
         }
@@ -184,7 +187,7 @@ impl Reader {
         range
     }
 
-    /// All scenarios of a file; `None` where one of them has errors.
+    /// All scenarios of a file; `None` if one of them has errors.
     fn read_scenarios(&mut self, file: &Found, format: &'static dyn Format) -> Option<Range<usize>> {
         let text = self.text(&file.path, format.max_bytes())?;
         self.open_scenarios(&text, file, format)
@@ -205,8 +208,8 @@ impl Reader {
             self.imports.push((real(&file.path), others));
         }
         let first = self.reading.scenarios.len();
-        // What stands at the head of a file is read with each of its scenarios, and told once.
-        let mut told = BTreeSet::new();
+        // The head of a file is read with each of its scenarios, and reported once.
+        let mut reported = BTreeSet::new();
         for mut document in documents {
             let before = self.reading.diagnostics.len();
             let mut findings = Findings::new(&document.path);
@@ -221,13 +224,13 @@ impl Reader {
             } else {
                 Given::default()
             };
-            // What could not be put in has its error, and needs no second one.
+            // A failed insertion has its error already.
             let faulty: BTreeSet<(u32, u32)> =
                 self.reading.diagnostics[before..].iter().map(|found| (found.line, found.column)).collect();
             let (script, diagnostics) = given.read(&document, format);
             self.reading.diagnostics.extend(diagnostics.into_iter().filter(|found| {
                 let place = (found.line, found.column);
-                !faulty.contains(&place) && told.insert((place, found.message.clone()))
+                !faulty.contains(&place) && reported.insert((place, found.message.clone()))
             }));
             match script.filter(|_| complete) {
                 Some(script) => self.reading.scenarios.push(ScenarioFile {
@@ -246,8 +249,8 @@ impl Reader {
         sound.then_some(first..self.reading.scenarios.len())
     }
 
-    /// A file that was taken in by one that is played is not played by itself. Files that take each other in are
-    /// played through the first of them.
+    /// A file that a played file imports is not played on its own. Files that import each other are played through the
+    /// first of them.
     fn ask_imported_once(&mut self) {
         let mut taken = BTreeSet::new();
         for (file, others) in std::mem::take(&mut self.imports) {
@@ -324,6 +327,19 @@ impl Reader {
 
     fn report(&mut self, diagnostic: Diagnostic) {
         self.reading.diagnostics.push(diagnostic);
+    }
+}
+
+/// What a name of a scenario leads to in a folder, if not to a file: a link to nothing, a pipe, a socket.
+fn not_a_file(path: &Path) -> Diagnostic {
+    let fault = |message: String| Diagnostic::error(shown(path), 0, 0, message);
+    match (fs::metadata(path), fs::read_link(path)) {
+        (Err(error), Ok(target)) => fault(format!("the link to `{}` cannot be followed: {error}", shown(&target)))
+            .with_help("put the file there, or remove the link"),
+        (Err(error), Err(_)) => fault(format!("cannot be read: {error}")),
+        (Ok(_), _) => {
+            fault("is neither a file nor a folder".to_owned()).with_help("remove it, or give it another name")
+        }
     }
 }
 

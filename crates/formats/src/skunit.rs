@@ -18,6 +18,7 @@ mod values;
 use scenario::{
     Environment, Format, Scenario, Source, Strategy,
     format::{Files, Script, stem},
+    user::Pauses,
 };
 use serde_json::Value;
 use yaml::{Diagnostic, Document, Findings, Spot, schema};
@@ -29,9 +30,9 @@ use self::{
     values::Values,
 };
 
-/// The largest file, in bytes. It is plain text: no parser stands before it that a small file could overwhelm.
+/// The largest file, in bytes. It is plain text, so a small file cannot overwhelm a parser.
 const MAX_BYTES: usize = 16 << 20;
-/// How long an agent may take for an answer unless the scenario says otherwise.
+/// The default time limit of an answer.
 const TIMEOUT_MS: u64 = 90_000;
 
 pub const FORMAT: &dyn Format = &Skunit;
@@ -127,11 +128,12 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         history: written.history,
         on_failure: written.on_failure,
         expect_failure: written.expect == Expect::Fail,
+        pauses: Pauses::default(),
     };
     Some(Script { scenario, personas: Vec::new(), repeats: written.repeats.map(|repeats| repeats.0) })
 }
 
-/// The heading `# SCENARIO`, which stands first and once.
+/// The heading `# SCENARIO`, which must be the first and the only one.
 fn heading<'a, 'b>(page: &'b Page<'a>, findings: &mut Findings) -> Option<&'b Item<'a>> {
     let is_scenario = |item: &&Item<'_>| item.statement.keyword == Keyword::Scenario;
     let first = page.items.iter().find(is_scenario)?;

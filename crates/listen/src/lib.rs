@@ -4,9 +4,11 @@
 //!   connections.
 //! - [`http`]: HTTP/1 behind a door, with time limits for the head and the body of each request.
 //! - [`descriptors`]: the process's limit of open files and connections.
+//! - [`ports`]: the machine's local ports.
 
 pub mod descriptors;
 mod door;
 pub mod http;
+pub mod ports;
 
 pub use door::{Door, Guest, Terms};

@@ -15,7 +15,7 @@ pub struct Absent {
 }
 
 impl Absent {
-    /// `reason` says which key is missing, and where gabfest looked for it.
+    /// `reason` says which key is missing, and where gabfest expected it.
     #[must_use]
     pub fn new(endpoint: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { endpoint: endpoint.into(), reason: reason.into() }

@@ -15,7 +15,7 @@ use crate::{
     gather::{Gather, Trouble},
 };
 
-/// Where Anthropic itself listens.
+/// Anthropic's own address.
 pub(crate) const ADDRESS: &str = "https://api.anthropic.com/v1";
 
 /// The version of the API that is written and read here.
@@ -23,7 +23,7 @@ const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 
 #[derive(Debug)]
 pub(crate) struct Messages {
-    /// Of a call that sets no limit: the API wants one with every call.
+    /// The limit of a call that sets none: the API requires one in every call.
     pub(crate) max_tokens: u32,
 }
 

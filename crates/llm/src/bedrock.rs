@@ -61,8 +61,8 @@ impl Dialect for Converse {
 /// The address of a model's answers below the address that is written.
 pub(crate) fn answers(mut url: Url, model: &str, stream: bool) -> Url {
     let method = if stream { "converse-stream" } else { "converse" };
-    // The name of a model may be an ARN, which has slashes. Colons too are encoded, as AWS's own clients do: a signature is of
-    // the path as it is sent.
+    // The name of a model may be an ARN with slashes. Colons are encoded too, as in AWS's own clients: the signature
+    // covers the encoded path.
     let model = utf8_percent_encode(model, sign::ENCODED);
     let path = format!("{}/model/{model}/{method}", url.path().trim_end_matches('/'));
     url.set_path(&path);

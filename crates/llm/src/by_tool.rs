@@ -1,4 +1,4 @@
-//! An answer that must satisfy a schema, asked for as the arguments of a tool: for servers that know tools and no schemas.
+//! Requests an answer by schema as the arguments of a tool, for servers that support tools and no schemas.
 
 use serde_json::{Map, Value, json};
 
@@ -7,19 +7,19 @@ use crate::chat::{Finish, Reply, Request};
 /// The tool that takes the answer.
 pub(crate) const NAME: &str = "reply";
 
-/// The request that offers the tool; `force` is how the API is told that the model must call it. `None` where no schema
-/// is asked for, or where the request has tools of its own.
+/// The request with the tool; `force` adds what makes the model call it. `None` if the request has no schema, or has
+/// its own tools.
 pub(crate) fn request(request: &Request, force: impl FnOnce() -> Map<String, Value>) -> Option<Box<Request>> {
     let schema = request.schema.as_ref().filter(|_| request.tools.is_empty())?;
     let tool = json!({ "type": "function",
         "function": { "name": NAME, "description": "Takes your whole answer.", "parameters": schema } });
     let mut asked = Request { tools: vec![tool], schema: None, ..request.clone() };
     asked.extra.extend(force());
-    // In a box, since thousands of calls that ask for no schema wait at once.
+    // Boxed, because thousands of calls without a schema wait at once.
     Some(Box::new(asked))
 }
 
-/// The reply whose text is what the tool was called with. A model that did not call it has said what it said.
+/// The reply, with the tool's arguments as its text. A model that did not call the tool keeps its text.
 pub(crate) fn reply(mut reply: Reply) -> Reply {
     if let Some(place) = reply.tool_calls.iter().position(|call| call.name == NAME) {
         reply.text = reply.tool_calls.swap_remove(place).arguments;

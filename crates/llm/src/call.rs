@@ -1,7 +1,7 @@
-//! A call of any kind: what can be asked, what goes in and what comes out.
+//! A call of any kind: its interface, its request and its reply.
 //!
-//! The layers ([`crate::limit`], [`crate::retry`], [`crate::price`], the time limit) know no more than this file. So a
-//! chat, an embedding and an agent behind a WebSocket share them.
+//! The layers ([`crate::limit`], [`crate::retry`], [`crate::price`], the time limit) use only this file. So a chat, an
+//! embedding and an agent behind a WebSocket share them.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -11,10 +11,11 @@ use crate::{
     Error,
     chat::Finish,
     context::Context,
+    message::{FunctionCall, Message},
     receipt::{Effort, Receipt},
 };
 
-/// Who answers calls, as errors and reports name it.
+/// The target of calls, as errors and reports name it.
 pub trait Named: Send + Sync + fmt::Debug {
     /// The endpoint's name in the settings.
     fn endpoint(&self) -> &str;
@@ -24,17 +25,17 @@ pub trait Named: Send + Sync + fmt::Debug {
         self.endpoint()
     }
 
-    /// Method and address, as errors name them; empty for what is not reached by HTTP.
+    /// Method and address for errors; empty if it is not reached by HTTP.
     fn place(&self) -> String {
         String::new()
     }
 
-    /// The missing key of its endpoint, and where gabfest looked for it. `None`: it can be asked.
+    /// The missing key of its endpoint, and where gabfest expected it; `None` if it can be called.
     fn absence(&self) -> Option<&str> {
         None
     }
 
-    /// The bytes of text that certainly fit into its context window beside a reply of this many tokens. `None`: the
+    /// How many bytes of text fit into its context window for certain, beside a reply of this many tokens. `None`: the
     /// settings name no window.
     fn most_input_bytes(&self, _max_tokens: Option<u32>) -> Option<u64> {
         None
@@ -46,14 +47,14 @@ pub trait Named: Send + Sync + fmt::Debug {
 pub trait Call<R: Request>: Named {
     async fn ask(&self, request: &R) -> Result<R::Reply, Error>;
 
-    /// As [`Self::ask`], and a failed call reports its effort. A layer that retries counts its tries; everything else
+    /// Like [`Self::ask`], but a failed call reports its effort. A layer that retries counts its tries; everything else
     /// makes one.
     async fn call(&self, request: &R) -> Result<R::Reply, Failed> {
         self.ask(request).await.map_err(Failed::once)
     }
 }
 
-/// What goes in, as far as layers read it.
+/// The request, as far as layers read it.
 pub trait Request: Clone + Send + Sync + 'static {
     type Reply: Reply;
 
@@ -61,7 +62,8 @@ pub trait Request: Clone + Send + Sync + 'static {
 
     fn seed(&self) -> Option<u64>;
 
-    /// For the whole call with its retries, without rate-limit waits; the endpoint's own limit for one try holds too.
+    /// For the whole call with its retries, without rate-limit waits. The endpoint's own limit also applies to each
+    /// try.
     fn timeout(&self) -> Option<Duration>;
 
     /// The same request for a later try, with what is left of its time.
@@ -73,16 +75,26 @@ pub trait Request: Clone + Send + Sync + 'static {
 
     /// `None`: the request sets no bound.
     fn max_output_tokens(&self) -> Option<u32>;
+
+    /// The messages of a chat, for traces.
+    fn messages(&self) -> &[Message] {
+        &[]
+    }
 }
 
-/// What comes out, as far as layers read and complete it.
+/// The reply, as far as layers read and complete it.
 pub trait Reply: Send + Sync + 'static {
     fn receipt(&self) -> &Receipt;
 
     fn receipt_mut(&mut self) -> &mut Receipt;
 
-    /// Why a chat's reply ended; `None` for what is no chat.
+    /// Why a chat's reply ended; `None` for other calls.
     fn finish(&self) -> Option<Finish> {
+        None
+    }
+
+    /// What a chat's reply says and calls, for traces.
+    fn answer(&self) -> Option<(&str, &[FunctionCall])> {
         None
     }
 }

@@ -1,6 +1,6 @@
 //! A chat: messages in, a message and tool calls out.
 
-use std::time::Duration;
+use std::{marker::PhantomData, time::Duration};
 
 use serde_json::Value;
 
@@ -17,8 +17,9 @@ pub trait Chat: Call<Request> {}
 
 impl<C: Call<Request>> Chat for C {}
 
+/// Agents that are no chat model get the same request, and answer with a reply of their own (`R`).
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Request {
+pub struct Request<R = Reply> {
     pub messages: Vec<Message>,
     pub temperature: Option<f64>,
     pub max_tokens: Option<u32>,
@@ -33,19 +34,21 @@ pub struct Request {
     /// See [`call::Request::timeout`].
     pub timeout: Option<Duration>,
     pub context: Context,
+    /// The type of the reply.
+    pub reply: PhantomData<fn() -> R>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
     pub text: String,
     pub tool_calls: Vec<FunctionCall>,
-    /// Actions that an agent reports besides tool calls (`message.actions`).
+    /// Actions that an agent reports in addition to tool calls (`message.actions`).
     pub actions: Vec<String>,
     pub finish: Finish,
-    /// Of a reply with calls: what its API wants back with them word for word, such as signed thinking. It belongs to
-    /// the message that remembers the reply.
+    /// For a reply with calls: what its API requires back unchanged, such as signed thinking. It belongs to the message
+    /// that stores the reply.
     pub echo: Option<Value>,
-    /// What came beside the reply and is worth keeping.
+    /// Extra information to keep.
     pub notes: Vec<Annotation>,
     pub receipt: Receipt,
 }
@@ -59,13 +62,13 @@ pub enum Finish {
     ToolCalls,
     /// The model refused, or a filter held the reply back.
     Refused,
-    /// The server says nothing, or a word of its own.
+    /// The server gives no reason, or an unknown one.
     #[default]
     Other,
 }
 
 impl Finish {
-    /// From the word of OpenAI's chat completions, and of servers that are alike.
+    /// From the reason in OpenAI's chat completions and compatible servers.
     #[must_use]
     pub fn of_word(word: &str) -> Self {
         match word {
@@ -77,7 +80,7 @@ impl Finish {
         }
     }
 
-    /// The word of OpenAI's chat completions.
+    /// The reason in OpenAI's chat completions.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -90,8 +93,8 @@ impl Finish {
     }
 }
 
-impl call::Request for Request {
-    type Reply = Reply;
+impl<R: call::Reply + Clone> call::Request for Request<R> {
+    type Reply = R;
 
     fn context(&self) -> &Context {
         &self.context
@@ -121,6 +124,10 @@ impl call::Request for Request {
     fn max_output_tokens(&self) -> Option<u32> {
         self.max_tokens
     }
+
+    fn messages(&self) -> &[Message] {
+        &self.messages
+    }
 }
 
 impl call::Reply for Reply {
@@ -134,5 +141,9 @@ impl call::Reply for Reply {
 
     fn finish(&self) -> Option<Finish> {
         Some(self.finish)
+    }
+
+    fn answer(&self) -> Option<(&str, &[FunctionCall])> {
+        Some((&self.text, &self.tool_calls))
     }
 }

@@ -36,13 +36,13 @@ use crate::{
     unsupported,
 };
 
-/// What a client needs to know, resolved.
+/// The resolved settings of a client.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) dialect: Box<dyn Dialect>,
-    /// Where chats are asked for, path and query included.
+    /// The URL for chats, including path and query.
     pub(crate) url: Url,
-    /// Whether the server answers embeddings and moderations beside it, as OpenAI's does.
+    /// Whether the server also has addresses for embeddings and moderations, as OpenAI's does.
     pub(crate) measures: bool,
     /// Empty for servers that have but one.
     pub(crate) model: String,
@@ -55,16 +55,16 @@ pub(crate) struct Settings {
     /// Signs each call instead of a key.
     pub(crate) signer: Option<Signer>,
     pub(crate) stream: bool,
-    /// For a connection; a layer round this client bounds the whole call.
+    /// The time limit for connecting; a layer around this client limits the whole call.
     pub(crate) connect_within: Duration,
     pub(crate) schema_mode: SchemaMode,
-    /// What the most tokens of a reply are called.
+    /// The name of the token cap.
     pub(crate) max_tokens_key: String,
-    /// Added to each body or put in the place of what stands there; `null` takes it out.
+    /// Added to each body, replacing existing values; `null` removes a parameter.
     pub(crate) params: Map<String, Value>,
     /// Whether also others than agents get the headers that describe a call.
     pub(crate) trace: bool,
-    /// What the role of the system's message is called.
+    /// The name of the system message's role.
     pub(crate) system_role: &'static str,
     /// Whether the model sees images.
     pub(crate) images: bool,
@@ -72,7 +72,7 @@ pub(crate) struct Settings {
     pub(crate) asked_with: Arc<str>,
 }
 
-/// A server that is asked for chats.
+/// A server of chats.
 #[derive(Debug)]
 pub(crate) struct Client {
     sender: Sender,
@@ -151,7 +151,7 @@ impl Client {
         reply.receipt.asked_with = Some(Arc::clone(&self.asked_with));
         reply.receipt.timing.connect = answer.connect();
         reply.receipt.used_up_for = windows::used_up(answer.headers());
-        reply.receipt.allowed = windows::allowed(answer.headers());
+        reply.receipt.windows = windows::reported(answer.headers());
         Ok(reply)
     }
 
@@ -176,7 +176,7 @@ impl Client {
         Ok(reply)
     }
 
-    /// The head of the answer, where its status is success. `body` writes the body anew for each time that it is sent.
+    /// The head of a successful answer. `body` builds a new body for each time that it is sent.
     async fn post(
         &self,
         address: &Uri,
@@ -226,11 +226,11 @@ impl Client {
             None => format!("choose a model that takes `{parameter}`, or leave it out of the agent"),
         };
         let endpoint = self.sender.name().to_owned();
-        let message = self.sender.told(answer, body, Some(&hint));
+        let message = self.sender.explained(answer, body, Some(&hint));
         Some(Error::Unsupported { endpoint, parameter, message })
     }
 
-    /// The error for an answer of a content type that is none of a reply.
+    /// The error for an answer whose content type is not that of a reply.
     async fn of_kind(&self, answer: &mut Answer, kind: &str) -> Error {
         let (body, _) = answer.body(MOST_BODY_BYTES).await;
         self.sender.malformed(answer.place(), format!("its content type is {kind}"), &body)
@@ -351,7 +351,7 @@ const NO_MEASURES: &str =
     "its kind has chats only; hint: name an endpoint of kind `openai` or `mock` for embeddings and moderations";
 const NO_IMAGES: &str = "the conversation has images, which the endpoint is not said to see; hint: write `images: true` if its model sees images";
 
-/// What a server says that its answer is.
+/// What kind of answer the server sent.
 enum Kind {
     Json,
     Events,
@@ -359,8 +359,8 @@ enum Kind {
 }
 
 impl Kind {
-    /// A server that ignores `stream`, or always streams, is understood; one that does not say is believed to
-    /// have done as asked.
+    /// A server that ignores `stream`, or always streams, is understood. Without a content type, the answer is assumed
+    /// to match the request.
     fn of(answer: &Answer, stream: bool) -> Self {
         let Some(kind) = answer.media_type() else {
             return if stream { Self::Events } else { Self::Json };
@@ -374,7 +374,7 @@ impl Kind {
     }
 }
 
-/// Takes all events that are there; whether the last of the stream was among them.
+/// Takes all events received so far. Returns whether the last of the stream was among them.
 pub(crate) fn take_events(
     dialect: &dyn Dialect,
     frames: &mut Frames,
@@ -396,7 +396,7 @@ mod tests {
     use super::*;
     use crate::openai;
 
-    /// What comes of a stream in these pieces.
+    /// The result of a stream in these pieces.
     fn streamed(pieces: &[&[u8]]) -> (Result<bool, Trouble>, String) {
         let (mut frames, mut gather) = (Frames::of(Some(SSE)), Gather::default());
         let at = Instant::now();

@@ -1,4 +1,4 @@
-//! What a call is for: the run, the trial, the turn, and where its traces belong.
+//! The purpose of a call: the run, the trial, the turn, and its place in a trace.
 
 use std::sync::Arc;
 
@@ -12,8 +12,7 @@ pub struct Context {
     pub run: String,
     pub scenario: String,
     pub persona: String,
-    /// The conversation's id. No other run and no other attempt at the trial has the same one, so agents may keep state
-    /// by it.
+    /// The conversation's id, unique over all runs and attempts, so agents may use it as a key for their state.
     pub conversation: String,
     /// The trial's id: the same in every run of the plan and in every attempt.
     pub trial: String,
@@ -25,23 +24,23 @@ pub struct Context {
     pub call: u32,
     /// The same for every try of one call: (run, trial, attempt, turn, call).
     pub idempotency_key: String,
-    /// The number of this try, from 0; the retry layer counts it.
+    /// The number of this try, from 0; the retry layer sets it.
     pub try_number: u32,
-    /// Where an agent that calls its tools itself calls them by HTTP; empty where there are none.
+    /// The HTTP address of the tools for an agent that calls them itself; empty if there are none.
     pub tools_url: String,
     /// The same tools as a server of the Model Context Protocol.
     pub mcp_url: String,
     /// The span that this call belongs to.
     pub trace: Option<Trace>,
-    /// For the mock model in this process only: no server ever sees it.
+    /// For the mock model in this process only; it is never sent to a server.
     pub cue: Option<Arc<Cue>>,
 }
 
-/// A place in a trace, as W3C Trace Context has it: what a server traces of its own hangs below it.
+/// A place in a trace, as in W3C Trace Context: spans of the server belong below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trace {
     pub id: u128,
     pub span: u64,
-    /// Whether the trace is kept, as far as that is known before its end.
+    /// Whether the trace is kept, as far as that is known before it ends.
     pub sampled: bool,
 }

@@ -1,6 +1,6 @@
-//! Keys that change while gabfest runs: one in a file that is replaced, or a token that expires.
+//! Keys that change while gabfest runs: a key in a file that is replaced, or a token that expires.
 //!
-//! A [`Credential`] gives the key of each call. After a 401 it looks whether there is another one.
+//! A [`Credential`] provides the key of each call. After a 401 it checks for a newer one.
 
 mod oauth;
 mod watched;
@@ -33,18 +33,18 @@ enum Source {
 }
 
 impl Credential {
-    /// A key that was read from `place`, where that is a file: it is read again when the file changes. Variables of a process
-    /// never change.
+    /// The key from `place`. If that is a file, it is read again when the file changes. Variables of a process never
+    /// change.
     #[must_use]
     pub fn watching(place: &KeyRef, key: &SecretString, header: HeaderName, before: &'static str) -> Option<Self> {
         let KeyRef::File(path) = place else { return None };
         Some(Self { header, before, source: Source::File(Watched::new(path.clone(), key.clone())) })
     }
 
-    /// Tokens of the OAuth client credentials grant, sent as `Authorization: Bearer` unless another header is named.
+    /// Tokens of the OAuth client credentials grant, sent as `Authorization: Bearer` unless another header is set.
     ///
     /// # Errors
-    /// The settings cannot be used, or the client secret is not where they say.
+    /// The settings are invalid, or the client secret is not where they say.
     pub fn oauth(
         endpoint: &str,
         settings: &OauthSettings,

@@ -1,4 +1,4 @@
-//! What an agent that does as the scenario expects would answer: the mock agent's script for one turn.
+//! The answer of an agent that does what the scenario expects: the mock agent's script for one turn.
 
 use crate::message::{Annotation, FunctionCall};
 
@@ -9,6 +9,6 @@ pub struct Cue {
     /// Made before the text; without ids.
     pub tool_calls: Vec<FunctionCall>,
     pub actions: Vec<String>,
-    /// Given beside the text.
+    /// Sent with the text.
     pub notes: Vec<Annotation>,
 }

@@ -1,6 +1,7 @@
-//! The seam between the client and what one provider's API writes: a [`Dialect`] makes the body of a chat and reads its answer.
+//! The interface between the client and one provider's API: a [`Dialect`] builds the body of a chat and reads its
+//! answer.
 //!
-//! Connections, limits, times, retries and streams are the same for all of them, in [`crate::client`] and its layers.
+//! Connections, limits, times, retries and streams are the same for all dialects, in [`crate::client`] and its layers.
 
 pub(crate) mod schema;
 pub(crate) mod turns;
@@ -17,12 +18,12 @@ use crate::{
     gather::{Gather, Trouble},
 };
 
-/// How one API is spoken.
+/// The wire form of one API.
 pub(crate) trait Dialect: fmt::Debug + Send + Sync {
-    /// Adds the headers that the API wants with every call.
+    /// Adds the headers that the API requires in every call.
     fn headers(&self, _headers: &mut HeaderMap) {}
 
-    /// What of the request this API cannot carry.
+    /// The part of the request that this API does not support.
     fn cannot_carry(&self, _request: &Request) -> Option<String> {
         None
     }
@@ -30,74 +31,83 @@ pub(crate) trait Dialect: fmt::Debug + Send + Sync {
     /// The body of a call.
     fn body(&self, request: &Request, manner: Manner<'_>) -> Vec<u8>;
 
-    /// What is added to a body so that the model must call this tool.
+    /// The fields that make the model call this tool.
     fn force_tool(&self, name: &str) -> Map<String, Value>;
 
     /// Reads an answer that came whole.
     fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble>;
 
-    /// Reads one event of a stream, whose name may be empty; whether it was the last one.
+    /// Reads one event of a stream, whose name may be empty. Returns whether it was the last one.
     fn event(&self, name: &[u8], data: &[u8], gather: &mut Gather) -> Result<bool, Trouble>;
 
-    /// Keys of the body whose values are parameters in turn, which `params` name as `KEY: {NAME: …}`.
+    /// Keys of the body whose values are parameters themselves, which `params` name as `KEY: {NAME: …}`.
     fn groups(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The line of the endpoint's settings that helps where the server refuses the parameter; `None` where no setting
-    /// does.
+    /// The setting of the endpoint that helps if the server refuses the parameter; `None` if there is none.
     fn mend(&self, parameter: &str, schema_mode: SchemaMode) -> Option<String>;
 }
 
-/// What the endpoint's settings add to a request.
+/// The additions of the endpoint's settings to a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner<'a> {
     /// Empty for servers that have but one.
     pub(crate) model: &'a str,
     pub(crate) stream: bool,
     pub(crate) schema_mode: SchemaMode,
-    /// What the most tokens of a reply are called, where servers of one dialect differ.
+    /// The name of the token cap, which differs between servers of one dialect.
     pub(crate) max_tokens_key: &'a str,
-    /// Added to the body or put in the place of what stands there; `null` takes it out.
+    /// Added to the body, replacing existing values; `null` removes a parameter.
     pub(crate) params: &'a Map<String, Value>,
-    /// What the role of the system's message is called, where servers of one dialect differ.
+    /// The name of the system message's role, which differs between servers of one dialect.
     pub(crate) system_role: &'static str,
 }
 
-/// How a server is told that the reply must satisfy a schema.
+/// How a request asks for a reply that satisfies a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SchemaMode {
-    /// `response_format: json_schema`, or what the dialect has in its place.
+    /// `response_format: json_schema`, or the dialect's equivalent.
     #[default]
     JsonSchema,
     /// As `json_schema`, and the server enforces it (`strict: true` of OpenAI): every property of an object is required.
     Strict,
-    /// `response_format: json_object`, for servers that know no schemas.
+    /// `response_format: json_object`, for servers without support for schemas.
     JsonObject,
-    /// As the arguments of a tool that the model must call, for servers that know tools and no schemas.
+    /// As the arguments of a tool that the model must call, for servers that support tools and no schemas.
     Tool,
-    /// Not at all, for servers that refuse it.
+    /// Not sent, for servers that refuse it.
     None,
 }
 
 impl SchemaMode {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::JsonSchema => "json_schema",
+            Self::Strict => "strict",
+            Self::JsonObject => "json_object",
+            Self::Tool => "tool",
+            Self::None => "none",
+        }
+    }
+
     /// Whether the schema itself is sent.
     pub(crate) fn sends_schema(self) -> bool {
         matches!(self, Self::JsonSchema | Self::Strict)
     }
 }
 
-/// What no `params` may say: other settings do, and reading the answer depends on some.
+/// Parameters that `params` cannot set: other settings do, and reading the answer depends on some of them.
 pub(crate) const RESERVED: [&str; 6] = ["messages", "input", "contents", "model", "stream", "tools"];
 
-/// Those of an endpoint's `params` that are sent.
+/// The entries of an endpoint's `params` that are sent.
 pub(crate) fn written(params: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
     params.iter().filter(|(key, value)| !value.is_null() && !RESERVED.contains(&key.as_str()))
 }
 
-/// Adds to a body what the caller and then the endpoint's settings say: objects are joined key by key, `null` takes a
-/// key out, and all else replaces what stands there.
+/// Adds the caller's and then the endpoint's parameters to a body: objects are merged key by key, `null` removes a key,
+/// and everything else replaces the existing value.
 pub(crate) fn add(body: &mut Map<String, Value>, request: &Request, params: &Map<String, Value>) {
     for more in [&request.extra, params] {
         let allowed = more.iter().filter(|(key, _)| !RESERVED.contains(&key.as_str()));
@@ -139,7 +149,7 @@ pub(crate) fn bytes(body: &Map<String, Value>) -> Vec<u8> {
     serde_json::to_vec(body).expect("a value is always JSON")
 }
 
-/// The line of `params` that takes out a parameter, which may be one of a group: `generationConfig.seed`.
+/// The line of `params` that removes a parameter, which may be in a group: `generationConfig.seed`.
 pub(crate) fn taken_out(parameter: &str) -> String {
     match parameter.split_once('.') {
         Some((group, name)) => format!("params: {{{group}: {{{name}: null}}}}"),

@@ -1,4 +1,4 @@
-//! What went wrong with a call, in classes that tell the caller what to do next.
+//! Errors of calls, in classes that tell the caller what to do next.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::hint;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// The server understood and refused; asking again changes nothing.
+    /// The server understood the call and refused it; a retry would not help.
     #[error("{endpoint} refused the call with status {status}: {message}")]
     Refused { endpoint: String, status: u16, message: String },
     /// The server does not take a parameter that the settings or gabfest itself send; without it, it might.
@@ -19,12 +19,12 @@ pub enum Error {
     #[error("{endpoint} did not answer within {} ms{}", limit.as_millis(), hanging(place))]
     TimedOut {
         endpoint: String,
-        /// Method and address; empty for what is not reached by HTTP.
+        /// Method and address; empty if it is not reached by HTTP.
         place: String,
         limit: Duration,
     },
-    /// An answer that is not what the protocol says, or that breaks off. `partial` is what had come.
-    #[error("{endpoint} answered something that is no reply: {message}")]
+    /// An answer that violates the protocol or ends early. `partial` is the part that arrived.
+    #[error("{endpoint} answered with something that is not a reply: {message}")]
     Malformed { endpoint: String, message: String, partial: String },
     /// The connection was refused, reset, or the server answered 408, 409, 424 or 5xx. `sent`: the request may have been received.
     #[error("{}: {message}", unreachable(endpoint, *status))]
@@ -35,7 +35,7 @@ pub enum Error {
     /// The quota or the credit is used up: asking again is useless.
     #[error("{endpoint} says that its quota is used up: {message}")]
     Exhausted { endpoint: String, message: String },
-    /// The settings ask for a body that this call cannot fill; nothing was sent.
+    /// The settings require a body that cannot be built for this call; nothing was sent.
     #[error("the call to {endpoint} cannot be written: {message}")]
     Unwritable { endpoint: String, message: String },
     /// The key is not where the settings say it is.
@@ -44,7 +44,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the settings must be mended: a key that the server does not take, or a call that they cannot make.
+    /// Whether the settings must change: the server rejects the key, or the settings allow no such call.
     #[must_use]
     pub fn is_of_settings(&self) -> bool {
         matches!(
@@ -56,7 +56,7 @@ impl Error {
         )
     }
 
-    /// Whether the endpoint may have run the model and charged for it, although no reply came.
+    /// Whether the endpoint may have run the model and charged for it without a reply.
     #[must_use]
     pub fn may_have_been_charged(&self) -> bool {
         match self {

@@ -4,10 +4,12 @@ use crate::{call::Request, chat};
 
 /// Output tokens set aside for a request that does not bound its reply.
 const UNBOUNDED_REPLY: u64 = 512;
-/// Of text in Chinese or Japanese, where a token is a character. English has four bytes a token.
+/// For text in Chinese or Japanese, where a token is a character. English has four bytes a token.
 const BYTES_OF_SHORT_TOKEN: u64 = 3;
 /// Providers scale images down to about this many.
 const TOKENS_OF_IMAGE: u64 = 1_000;
+/// The bytes of text that take as much of a context window as one image.
+pub const BYTES_OF_IMAGE: u64 = TOKENS_OF_IMAGE * BYTES_OF_SHORT_TOKEN;
 
 /// About four bytes of text make a token; never 0 for a text that is not empty.
 pub(crate) fn tokens_of_bytes(bytes: u64) -> u64 {
@@ -41,7 +43,7 @@ mod tests {
 
     #[test]
     fn everything_the_model_reads_counts() {
-        let mut request = Request { messages: vec![Message::user("12345678")], ..Request::default() };
+        let mut request: Request = Request { messages: vec![Message::user("12345678")], ..Request::default() };
         assert_eq!(request.input_bytes(), 24);
         assert_eq!(reserve(&request), (6, 512));
         request.max_tokens = Some(10);

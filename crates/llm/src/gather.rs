@@ -1,4 +1,4 @@
-//! A reply as it comes: text, tool calls, counts and times, joined from a whole body or from the pieces of a stream.
+//! Collects a reply: text, tool calls, counts and times, from a whole body or from the pieces of a stream.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::{
     thinking::Thinking,
 };
 
-/// Of what is kept of a reply, in bytes. The pieces of a stream are mostly wrapping, so this and not the
-/// stream's own length is what a megabyte of body compares with.
+/// The size limit of a reply, in bytes. The pieces of a stream are mostly framing, so the limit applies to their
+/// content and not to the stream's own length.
 pub(crate) const MOST_BYTES: usize = 1 << 20;
 
-/// Calls of one reply: as many as the tools that a request may offer.
+/// The limit of calls in one reply: as many as the tools that a request may offer.
 const MOST_CALLS: usize = 128;
 
-/// Every dialect writes into it what it reads.
+/// Every dialect writes into it.
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
     pub(crate) text: String,
@@ -33,21 +33,21 @@ pub(crate) struct Gather {
     model: String,
     fingerprint: String,
     pub(crate) counts: Counts,
-    /// A reply has come, if only an empty one.
+    /// A reply has started, even an empty one.
     begun: bool,
-    /// What is read just now brought something.
+    /// Whether the current event had content.
     stirred: bool,
     /// Pieces that brought something, and when the first and the last of them came.
     pieces: u32,
     first: Option<Instant>,
     last: Option<Instant>,
     first_text: Option<Instant>,
-    /// What the API wants back with the calls, each part with the place where it stood.
+    /// What the API requires back with the calls, each part with its position.
     echo: Vec<(u64, Value)>,
     echo_bytes: usize,
 }
 
-/// The tokens that a server counted; `None` for those that it did not.
+/// The tokens that a server counted; `None` for missing counts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     /// All that the model read, `cached_input` and `cache_write` included.
@@ -57,12 +57,12 @@ pub(crate) struct Counts {
     pub(crate) cached_input: Option<u64>,
     pub(crate) cache_write: Option<u64>,
     pub(crate) reasoning: Option<u64>,
-    /// What the server says that the call cost.
+    /// The cost of the call as the server reports it.
     pub(crate) cost_nanos: Option<i64>,
 }
 
 impl Counts {
-    /// Takes what a later piece of a stream counts: its numbers are totals.
+    /// Takes the counts of a later piece of a stream: they are totals.
     pub(crate) fn update(&mut self, later: Self) {
         let Self { input, output, cached_input, cache_write, reasoning, cost_nanos } = later;
         self.input = input.or(self.input);
@@ -74,10 +74,10 @@ impl Counts {
     }
 }
 
-/// Of one call: what a server counts beyond it is no count, and sums of it would overflow.
+/// The limit for one call: a higher count is an error of the server, and sums of it would overflow.
 const MOST_TOKENS: u64 = 1 << 40;
 
-/// What a server counted, if it can be a count.
+/// The server's count, if it is plausible.
 pub(crate) fn tokens(count: Option<u64>) -> Option<u64> {
     count.filter(|count| *count <= MOST_TOKENS)
 }
@@ -85,14 +85,14 @@ pub(crate) fn tokens(count: Option<u64>) -> Option<u64> {
 /// A tool call, or a piece of one.
 #[derive(Debug, Default)]
 pub(crate) struct Piece<'a> {
-    /// Which call of the reply it belongs to, where the server says so.
+    /// The call of the reply to which it belongs, if the server says so.
     pub(crate) index: Option<u64>,
     pub(crate) id: &'a str,
     pub(crate) name: &'a str,
     pub(crate) arguments: &'a str,
 }
 
-/// Why what came is no reply.
+/// Why the answer is not a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     Malformed(String),
@@ -102,7 +102,7 @@ pub(crate) enum Trouble {
 }
 
 impl Gather {
-    /// Takes what `read` finds in a body or an event that came at `at`.
+    /// Takes what `read` finds in a body or an event that arrived at `at`.
     pub(crate) fn take<T>(
         &mut self,
         at: Instant,
@@ -123,19 +123,19 @@ impl Gather {
         Ok(outcome)
     }
 
-    /// The reply is there, if only an empty one.
+    /// Marks that a reply exists, even an empty one.
     pub(crate) fn begin(&mut self) {
         self.begun = true;
     }
 
-    /// The model that answers; the first name counts.
+    /// Sets the model that answers; the first name counts.
     pub(crate) fn name_model(&mut self, name: &str) {
         if self.model.is_empty() {
             self.model.push_str(name);
         }
     }
 
-    /// The build of the model; the first name counts.
+    /// Sets the build of the model; the first name counts.
     pub(crate) fn name_build(&mut self, name: &str) {
         if self.fingerprint.is_empty() {
             self.fingerprint.push_str(name);
@@ -147,19 +147,19 @@ impl Gather {
         self.finish = Some(finish);
     }
 
-    /// The model refused, whatever the end of the reply says.
+    /// Marks a refusal, whatever the end of the reply says.
     pub(crate) fn refuse(&mut self) {
         self.refused = true;
     }
 
-    /// More of what the model says. A `<think>` block at the beginning is reasoning.
+    /// Adds text. A `<think>` block at the start is reasoning.
     pub(crate) fn say(&mut self, text: &str) {
         let before = self.text.len();
         self.thinking.hear(text, &mut self.text);
         self.stirred |= self.text.len() > before;
     }
 
-    /// Reasoning that the server keeps apart itself.
+    /// Adds reasoning that the server separates itself.
     pub(crate) fn think(&mut self, text: &str) {
         self.thinking.add(text);
     }
@@ -171,7 +171,7 @@ impl Gather {
     pub(crate) fn call(&mut self, piece: &Piece<'_>) -> Result<(), Trouble> {
         self.stirred = true;
         let Piece { id, .. } = *piece;
-        // A whole completion numbers its calls by their place; so do servers that stream each call at once.
+        // A whole completion numbers its calls by position; so do servers that stream each call at once.
         let place = self.calls.len() as u64;
         let index = piece.index.unwrap_or(if id.is_empty() { place.saturating_sub(1) } else { place });
         // Some servers give every call the index 0: another id is another call.
@@ -195,7 +195,7 @@ impl Gather {
         Ok(())
     }
 
-    /// A call whose arguments never came has none.
+    /// Ends a call. Missing arguments become empty ones.
     pub(crate) fn complete_call(&mut self, index: u64) {
         let call = self.calls.iter_mut().rev().find(|(of, _)| *of == index);
         if let Some((_, call)) = call.filter(|(_, call)| call.arguments.is_empty()) {
@@ -207,18 +207,18 @@ impl Gather {
         self.calls.len() as u64
     }
 
-    /// A part of the reply that goes back word for word if there are calls; see [`Reply::echo`].
+    /// Keeps a part of the reply that goes back unchanged if there are calls; see [`Reply::echo`].
     pub(crate) fn keep(&mut self, index: u64, part: Value) {
         self.echo_bytes += usize::try_from(json::bytes(&part)).unwrap_or(usize::MAX);
         self.echo.push((index, part));
     }
 
-    /// Whether the part at this place is kept.
+    /// Whether the part at this position is kept.
     pub(crate) fn keeps(&self, index: u64) -> bool {
         self.echo.iter().any(|(of, _)| *of == index)
     }
 
-    /// More text for a field of a part that is kept.
+    /// Adds text to a field of a kept part.
     pub(crate) fn keep_more(&mut self, index: u64, field: &str, text: &str) {
         self.echo_bytes += text.len();
         let part = self.echo.iter_mut().find(|(of, _)| *of == index);
@@ -292,7 +292,7 @@ impl Gather {
         Some((self.last? - self.first?) / gaps)
     }
 
-    /// What the server counted, and an estimate of what it did not.
+    /// The server's counts, and estimates for missing ones.
     fn usage(&self, request: &Request) -> Usage {
         let said = self.text.len()
             + self.thinking.bytes()
@@ -300,7 +300,7 @@ impl Gather {
         let counts = self.counts;
         let input = counts.input.unwrap_or_else(|| estimate::tokens_of_bytes(request.input_bytes()));
         let output = counts.output.unwrap_or_else(|| estimate::tokens_of_bytes(said as u64));
-        // A part is never more than the whole, whatever a server says.
+        // A part is never more than the whole, even if a server says so.
         let cached_input = counts.cached_input.unwrap_or(0).min(input);
         Usage {
             input,

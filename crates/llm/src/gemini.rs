@@ -14,7 +14,7 @@ use crate::{
     gather::{Gather, Trouble},
 };
 
-/// Where Google itself listens.
+/// Google's own address.
 pub(crate) const ADDRESS: &str = "https://generativelanguage.googleapis.com/v1beta";
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Dialect for GenerateContent {
         reply::take(body, gather)
     }
 
-    /// No event says that it is the last: the end of the stream does.
+    /// No event is marked as the last: the stream just ends.
     fn event(&self, _: &[u8], data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
         reply::take(data, gather).map(|()| false)
     }
@@ -53,7 +53,7 @@ impl Dialect for GenerateContent {
     }
 }
 
-/// The address of a model's answers below the address that is written; its query is kept.
+/// The URL of a model's answers, below the written address; the query is kept.
 pub(crate) fn answers(mut url: Url, model: &str, stream: bool) -> Url {
     let path = url.path().trim_end_matches('/').to_owned();
     let model = if model.contains('/') { model.to_owned() } else { format!("models/{model}") };

@@ -21,7 +21,7 @@ mod tests {
     #[test]
     fn a_hint_can_be_taken_off_again() {
         for hint in [None, Some("start the server")] {
-            assert_eq!(split(&with("nobody listens", hint)), ("nobody listens", hint));
+            assert_eq!(split(&with("nothing listens", hint)), ("nothing listens", hint));
         }
     }
 }

@@ -1,13 +1,13 @@
-//! HTTP, as the client for chat completions and every agent behind HTTP use it.
+//! HTTP for the model clients and for every agent behind HTTP.
 //!
 //! [`Sender`] sends an [`HttpRequest`] and returns the [`Answer`]'s head, its body or its events, or a classified error.
-//! [`headers`] writes what a call is for, [`written`] reads the headers of the settings, and [`query`] reads the keys of
-//! an address. A [`KeySource`] gives keys that change.
+//! [`headers`] describe a call, [`written`] reads the headers of the settings, and [`query`] reads the keys of an
+//! address. A [`KeySource`] provides keys that change.
 //!
-//! Inside, `connect` keeps connecting out of the latency and `frames` cuts a stream into events
-//! (`sse`, `eventstream`). Errors come from
-//! `rejection` (a status that is no success, with `retry_after` and `google`), `broken` (a failed connection) and `resources` (this
-//! machine's own limits). `request_line` names the call, and [`secrets`] keeps keys out of messages.
+//! Inside, `connect` keeps connecting out of the latency, and `frames` cuts a stream into events (`sse`,
+//! `eventstream`). Errors come from `rejection` (an unsuccessful status, with `retry_after` and `google`), `broken` (a
+//! failed connection) and `resources` (this machine's own limits). `request_line` names the call, and [`secrets`] keeps
+//! keys out of messages.
 
 mod address;
 pub(crate) mod answer;

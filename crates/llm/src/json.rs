@@ -1,8 +1,12 @@
-//! Bounds foreign JSON: counts its values before any of it is built.
+//! Bounds foreign JSON: counts its values before it is parsed.
 //!
-//! A megabyte of small values takes a hundred times its size once it is read, so bytes alone are no bound.
+//! A megabyte of small values takes a hundred times its size in memory, so a limit of bytes is not enough.
+
+mod ruled;
 
 use serde_json::Value;
+
+pub use self::ruled::{Rules, read};
 
 /// Values of one text; a reply of a megabyte has a few thousand.
 pub const MOST_VALUES: usize = 50_000;
@@ -12,10 +16,10 @@ pub const MOST_VALUES: usize = 50_000;
 #[error("JSON of more than {MOST_VALUES} values")]
 pub struct TooMany;
 
-/// Whether the text has no more values than are read; of text that is no JSON it says nothing.
+/// Checks that the text has no more values than the limit; text that is not JSON passes.
 ///
 /// # Errors
-/// It has more.
+/// It has too many.
 pub fn check(text: &[u8]) -> Result<(), TooMany> {
     if text.len() <= MOST_VALUES {
         return Ok(());
@@ -42,10 +46,10 @@ fn values(text: &[u8]) -> usize {
     count
 }
 
-/// The bytes of a value as it is sent.
+/// The bytes of a value in a request.
 pub(crate) fn bytes(value: &Value) -> u64 {
     let mut count = Count(0);
-    // A counter never fails to take bytes, and what cannot be written has no bytes.
+    // The counter accepts every write, and a value that cannot be serialised has no bytes.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }

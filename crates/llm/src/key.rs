@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// More than any key is; a path that leads to a disk image must not fill the memory.
 const MOST_BYTES: u64 = 64 * 1024;
 
-/// `env:NAME` or `file:PATH`. It shows the place only: the key is read where it is used, and is wiped after.
+/// `env:NAME` or `file:PATH`. It shows only the place: the key is read where it is used, and wiped afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum KeyRef {
@@ -17,12 +17,12 @@ pub enum KeyRef {
     File(PathBuf),
 }
 
-/// What every error says that finds a key where its place should stand: who prints it hides what was found.
+/// Part of every error that finds a key instead of its place. If it is present, the value must not be shown.
 pub const NEVER_WRITTEN: &str = "a key is never written in the file";
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Says nothing of what was written: it may be the key itself.
+    /// Does not show the value, which may be the key itself.
     #[error("{NEVER_WRITTEN}: name the place where it is kept, env:NAME or file:PATH")]
     NotAReference,
     #[error("the variable {0} is not set")]
@@ -38,7 +38,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether there is no key at the place, and nothing else is wrong: an empty variable is as good as none.
+    /// Whether the key is missing, and nothing else is wrong. An empty variable counts as missing.
     #[must_use]
     pub fn is_absence(&self) -> bool {
         match self {
@@ -58,7 +58,7 @@ impl KeyRef {
         }
     }
 
-    /// Reads the key; spaces and line ends round it are not part of it.
+    /// Reads the key, without surrounding white space.
     pub fn resolve(&self) -> Result<SecretString, Error> {
         let text = match self {
             Self::Env(name) => env::var(name).map_err(|error| match error {

@@ -1,12 +1,12 @@
-//! Everything that asks a language model: clients, rate limits, retries, prices and the mock model.
+//! Everything that calls a language model: clients, rate limits, retries, prices and the mock model.
 //!
-//! One small trait, [`Call`], is generic over what is asked. On top of it stand [`Chat`] (messages in, a message and
-//! tool calls out) and [`Measures`] (embeddings, moderation, …). [`limit`], [`retry`] and [`price`] are layers round any
-//! call, which agents use too. [`endpoint`] builds the stack of layers that the settings describe.
+//! One small trait, [`Call`], is generic over the request. [`Chat`] (messages in, a message and tool calls out) and
+//! [`Measures`] (embeddings, moderation, …) build on it. [`limit`], [`retry`] and [`price`] are layers around any call,
+//! which agents use too. [`endpoint`] builds the stack of layers that the settings describe.
 //!
-//! `client` calls servers over [`http`] in a [`dialect`], `gather` joins what they send. [`mock`] answers by itself, and
-//! [`Absent`] takes the place of a model whose key is missing. A [`key`] is named by its place, a [`hint`] tells how to
-//! fix an error, and [`json`] bounds what is read.
+//! `client` calls servers over [`http`] in a [`dialect`], and `gather` collects their answers. [`mock`] answers by
+//! itself, and [`Absent`] replaces a model whose key is missing. A [`key`] is named by its place, a [`hint`] says how
+//! to fix an error, and [`json`] limits what is parsed.
 
 mod absent;
 mod anthropic;
@@ -22,6 +22,8 @@ pub mod dialect;
 pub mod endpoint;
 pub mod error;
 mod estimate;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod gather;
 mod gemini;
 pub mod hint;
@@ -32,6 +34,7 @@ pub mod limit;
 pub mod measure;
 mod message;
 pub mod mock;
+mod named_limits;
 mod openai;
 pub mod price;
 pub mod prices;
@@ -41,7 +44,7 @@ pub mod retry;
 mod thinking;
 mod time_limit;
 mod unsupported;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod wire;
 
 pub use absent::Absent;
@@ -50,6 +53,8 @@ pub use chat::Chat;
 pub use context::{Context, Trace};
 pub use cue::Cue;
 pub use error::Error;
+pub use estimate::BYTES_OF_IMAGE;
 pub use measure::Measures;
 pub use message::{Annotation, FunctionCall, Message, MessageRole};
-pub use receipt::{Allowed, Effort, Receipt, Timing, Usage};
+pub use named_limits::{Allowed, ByLimit, Filling, Window, Windows};
+pub use receipt::{Effort, Receipt, Timing, Usage};

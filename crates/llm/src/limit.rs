@@ -1,8 +1,8 @@
 //! Rate limits: the requests and tokens a minute and the concurrent calls that an endpoint allows.
 //!
 //! A [`Limiter`] belongs to one endpoint and is shared by all its callers. It gives a [`Permit`] for each call and
-//! measures the rate-limit wait. It learns the limits that a provider names in its answers. [`Limited`] is the layer that takes a permit for each try. Where several workers call
-//! one endpoint, each uses its [`Share`] of the limits.
+//! measures the rate-limit wait. It learns the limits of a minute that a provider names in its answers. [`Limited`] is the
+//! layer that takes a permit for each try. Where several workers call one endpoint, each uses its [`Share`] of the limits.
 
 mod amount;
 mod bucket;
@@ -11,6 +11,7 @@ mod layer;
 mod limiter;
 mod settings;
 mod share;
+mod steady;
 
 pub use amount::Amount;
 pub use layer::{Attempt, Limited};

@@ -1,6 +1,7 @@
-//! Measuring texts: embeddings, moderation, the answer to a question, whether a reply follows.
+//! Measurements of texts: embeddings, moderation, the answer to a question, whether a reply follows.
 //!
-//! Each measurement is a type with a value of its own, so a model cannot get a request for what it does not measure.
+//! Each measurement is a type with its own kind of value, so a model cannot get a request for something that it does
+//! not measure.
 
 use std::{fmt, time::Duration};
 
@@ -16,14 +17,14 @@ pub trait Measures<M: Measurement>: Call<Request<M>> {}
 
 impl<M: Measurement, C: Call<Request<M>>> Measures<M> for C {}
 
-/// What is measured of which texts.
+/// A measurement of some texts.
 pub trait Measurement: Clone + fmt::Debug + Send + Sync + 'static {
     type Value: fmt::Debug + Send + Sync + 'static;
 
     fn texts(&self) -> Vec<&str>;
 }
 
-/// A vector for each text, all of one length: texts that mean alike have near vectors.
+/// A vector for each text, all of one length: texts with similar meanings have near vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Embed {
     pub texts: Vec<String>,
@@ -35,7 +36,7 @@ pub struct Moderate {
     pub text: String,
 }
 
-/// The part of the context that answers the question; empty where no part does.
+/// The part of the context that answers the question; empty if no part does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extract {
     pub question: String,
@@ -128,7 +129,7 @@ impl<M: Measurement> call::Request for Request<M> {
         self.of.texts().into_iter().map(message::text_bytes).sum()
     }
 
-    /// A measurement writes no words, so limits and prices set nothing aside for them.
+    /// A measurement writes no text, so limits and prices reserve nothing for it.
     fn max_output_tokens(&self) -> Option<u32> {
         Some(0)
     }

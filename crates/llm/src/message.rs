@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::json;
 
-/// What a message costs beside its text: its role and the marks round it.
+/// The size of a message in addition to its text: its role and the markup around it.
 const OVERHEAD_BYTES: u64 = 16;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -40,10 +40,10 @@ pub struct FunctionCall {
     pub arguments: String,
 }
 
-/// Something to keep with a turn besides its reply.
+/// Extra information to keep with a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotation {
-    /// What it is, in one word: `stderr`, `answer`, …
+    /// Its kind, in one word: `stderr`, `answer`, …
     pub kind: String,
     pub text: String,
 }

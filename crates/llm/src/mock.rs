@@ -1,8 +1,8 @@
-//! The mock model: an agent, a user, a judge and a scorer without a key. The same question gets the same answer.
+//! The mock model: an agent, a user, a judge and a scorer without a key. It answers the same question always the same.
 //!
-//! [`Behaviour`] holds its settings, [`Mock`] runs in this process, [`server`] runs behind a socket.
-//! `answer` computes its replies from the request alone, with one file for each role: `agent`, `user`, `judge` and
-//! `measure`. `weather` decides what goes wrong and how long a reply takes.
+//! [`Behaviour`] holds its settings, [`Mock`] runs in this process, [`server`] runs behind a socket. `answer` computes
+//! its replies from the request alone, with one file for each role: `agent`, `user`, `judge` and `measure`. `weather`
+//! draws faults and delays.
 
 mod actions;
 mod agent;
@@ -16,6 +16,7 @@ mod judge;
 mod measure;
 mod model;
 pub mod qna;
+mod queue;
 mod schema;
 pub mod server;
 #[cfg(test)]
@@ -33,5 +34,5 @@ pub use behaviour::{
 pub use model::Mock;
 pub use user_fault::UserFaults;
 
-/// The agent's reply in a turn that fails. The mock judge recognises a bad reply by these words.
+/// The agent's reply in a turn that fails. The mock judge recognises a bad reply by this text.
 pub const UNHELPFUL: &str = "I'm sorry, I can't help with that.";

@@ -1,12 +1,14 @@
-//! OpenAI's chat completions, as most servers speak them.
+//! OpenAI's chat completions, the API of most servers.
 //!
-//! `request` writes the body, `reply` reads a whole answer or a piece of one, and `gather` takes it into the reply.
+//! `request` writes the body, `reply` reads a whole answer or a piece of one, and `gather` adds it to the reply.
 //! [`measure`] writes and reads embeddings and moderations.
 
 mod gather;
 pub(crate) mod measure;
 mod reply;
 mod request;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -19,7 +21,7 @@ use crate::{
 
 use self::reply::Completion;
 
-/// The end of the address at which completions are asked for.
+/// The end of the address of completions.
 const COMPLETIONS: &str = "/chat/completions";
 
 /// OpenAI's chat completions.
@@ -63,7 +65,7 @@ impl Dialect for Chat {
     }
 }
 
-/// The address of chat completions below the address that is written; its query is kept.
+/// The address of chat completions below the written address; its query is kept.
 pub(crate) fn completions(mut url: Url) -> Url {
     let path = url.path().trim_end_matches('/').to_owned();
     if path.ends_with(COMPLETIONS) {

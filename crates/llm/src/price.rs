@@ -1,4 +1,4 @@
-//! What a call costs, in billionths of a dollar.
+//! The price of a call, in billionths of a dollar.
 
 use std::sync::{
     Arc,
@@ -14,14 +14,14 @@ use crate::{
     call::{Call, Named, Reply, Request},
 };
 
-/// Output tokens that a call in flight makes at most, where neither its own `max_tokens` nor the endpoint's
-/// `max_output_tokens` says so: the longest reply of most models. An assumption, and documented as one.
+/// The assumed output of a call in flight, if neither its own `max_tokens` nor the endpoint's `max_output_tokens` is
+/// set: the longest reply of most models. An assumption, and documented as one.
 pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
 
 /// In US dollars: for a million tokens, and for a call.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
-    /// What each call costs besides its tokens; nothing where it is not written.
+    /// The cost of each call in addition to its tokens; nothing by default.
     #[serde(default, skip_serializing_if = "is_nothing")]
     #[schemars(range(min = 0.0))]
     pub per_call: f64,
@@ -42,10 +42,10 @@ pub struct Price {
     pub above: Vec<Above>,
 }
 
-/// What all tokens of a call cost whose input is longer than this; what is absent costs as much as in shorter calls.
+/// The prices of a call whose input is longer than this; absent prices are those of shorter calls.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Above {
-    /// Of the input. Where several are exceeded, the highest counts.
+    /// Tokens of the input. If several limits are exceeded, the highest counts.
     pub tokens: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
@@ -74,14 +74,14 @@ struct Rates {
 #[derive(Debug)]
 pub struct Priced<C> {
     inner: C,
-    /// Without one the cost of a reply stays unknown, which is not the same as nothing.
+    /// Without a price, the cost of a reply is unknown, which is not the same as zero.
     price: Option<Price>,
-    /// Output tokens of a call that says nothing of them itself.
+    /// The assumed output of a call that sets no limit itself.
     most_output_tokens: u32,
     in_flight: Arc<AtomicI64>,
 }
 
-/// What a call may cost at most, counted until it is answered or given up.
+/// The most that a call may cost, counted until it is answered or dropped.
 struct InFlight<'a> {
     sum: &'a AtomicI64,
     nanos: i64,
@@ -139,7 +139,7 @@ impl Price {
         self.above.iter().map(move |above| plain.above(above)).chain([plain])
     }
 
-    /// Those of a call with this many tokens of input.
+    /// The rates of a call with this many tokens of input.
     fn rates(&self, input: u64) -> Rates {
         let plain = self.plain_rates();
         let exceeded = self.above.iter().filter(|above| input > above.tokens);
@@ -169,7 +169,7 @@ impl Price {
                 || (usage.cache_write > 0 && rates.cache_write.is_none()))
     }
 
-    /// Of an answered call, in nano-dollars; `None` where tokens cost something and their number is unknown.
+    /// The cost of an answered call, in nano-dollars; `None` if tokens cost something and their number is unknown.
     fn of_answer(&self, usage: &Usage) -> Option<i64> {
         let unknown = self.counts_tokens() && *usage == Usage::default();
         (!unknown).then(|| self.nanos(usage))
@@ -179,11 +179,12 @@ impl Price {
         (self.per_call * 1e9).round() as i64
     }
 
-    /// The most that this request can cost, in nano-dollars: what a budget sets aside while it is in flight. A request
-    /// without `max_tokens` is taken to make at most `most_output_tokens`.
+    /// The most that this request can cost, in nano-dollars, which a budget reserves while it is in flight. A request
+    /// without `max_tokens` is assumed to produce `most_output_tokens`.
     ///
-    /// Every byte counts as a token, nothing comes from a cache, and the dearest price of each kind holds. It is about
-    /// four times too much for English, but a guess that can be too low would let a run spend more than its cap.
+    /// Every byte counts as a token, nothing comes from a cache, and the highest price of each kind applies. It is
+    /// about four times too much for English, but an estimate that can be too low would let a run spend more than its
+    /// cap.
     #[must_use]
     pub fn worst_case_nanos(&self, request: &impl Request, most_output_tokens: u32) -> i64 {
         let output_tokens = u64::from(request.max_output_tokens().unwrap_or(most_output_tokens));
@@ -218,19 +219,19 @@ impl<C> Priced<C> {
         Self::sharing(inner, price, Arc::default())
     }
 
-    /// One of several that count what is in flight together.
+    /// One of several layers that count their calls in flight together.
     #[must_use]
     pub fn sharing(inner: C, price: Option<Price>, in_flight: Arc<AtomicI64>) -> Self {
         Self { inner, price, most_output_tokens: ASSUMED_OUTPUT_TOKENS, in_flight }
     }
 
-    /// With what the model's longest reply is known to be.
+    /// Sets the known length of the model's longest reply.
     #[must_use]
     pub fn with_most_output_tokens(self, most_output_tokens: u32) -> Self {
         Self { most_output_tokens, ..self }
     }
 
-    /// What the calls that are not answered may cost at most, in nano-dollars: a handle that outlives this layer.
+    /// The most that unanswered calls may cost, in nano-dollars: a handle that outlives this layer.
     #[must_use]
     pub fn in_flight(&self) -> Arc<AtomicI64> {
         Arc::clone(&self.in_flight)
@@ -290,7 +291,7 @@ mod tests {
     };
 
     #[test]
-    fn tokens_cost_what_the_price_list_says() {
+    fn tokens_cost_the_listed_price() {
         let usage = Usage { input: 1_000_000, output: 500_000, ..Usage::default() };
         assert_eq!(PRICE.nanos(&usage), 150_000_000 + 300_000_000);
         assert_eq!(PRICE.nanos(&Usage::default()), 0);
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_nobody_counted_have_no_known_cost() {
+    fn uncounted_tokens_have_no_known_cost() {
         let (said, unsaid) = (Usage { input: 1, ..Usage::default() }, Usage::default());
         let by_call = Price { per_call: 0.5, ..Price::FREE };
         let rows = [
@@ -371,7 +372,7 @@ mod tests {
 
     #[test]
     fn the_worst_case_is_the_dearest_tier_with_nothing_cached() {
-        let request =
+        let request: Request =
             Request { messages: vec![Message::user("x".repeat(84))], max_tokens: Some(10), ..Request::default() };
         let bytes = crate::call::Request::input_bytes(&request);
         // 5 dollars a million in, 20 out.
@@ -382,7 +383,7 @@ mod tests {
 
     #[test]
     fn the_worst_case_is_never_below_the_cost() {
-        let mut request = Request { messages: vec![Message::user("a b c d e f g h")], ..Request::default() };
+        let mut request: Request = Request { messages: vec![Message::user("a b c d e f g h")], ..Request::default() };
         let unbounded = PRICE.worst_case_nanos(&request, 1_000);
         assert!(unbounded >= PRICE.nanos(&Usage { input: 15, output: 1_000, ..Usage::default() }));
         request.max_tokens = Some(100);
@@ -401,7 +402,8 @@ mod tests {
             let priced = Priced::new(Mock::new("m", hangs.clone()), Some(price.clone()));
             let priced = priced.with_most_output_tokens(of_endpoint.unwrap_or(ASSUMED_OUTPUT_TOKENS));
             let in_flight = priced.in_flight();
-            let request = Request { messages: vec![Message::user("hi")], max_tokens: own, ..Request::default() };
+            let request: Request =
+                Request { messages: vec![Message::user("hi")], max_tokens: own, ..Request::default() };
             let meanwhile = async {
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
                 in_flight.load(Ordering::Relaxed)

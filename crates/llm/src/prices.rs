@@ -1,6 +1,7 @@
-//! The price table: what models cost, by the ids that their providers give them, on a date.
+//! The price table: what models cost, by their providers' ids, on a date.
 //!
-//! gabfest ships a table, and `gabfest prices update` makes a newer one. `litellm` reads the file that both are made of.
+//! gabfest ships a table, and `gabfest prices update` creates a newer one. `litellm` reads the file from which both are
+//! made.
 
 mod litellm;
 mod pricing;
@@ -13,14 +14,14 @@ use crate::price::Price;
 
 pub use self::pricing::Pricing;
 
-/// Made by `gabfest prices update` from the file in litellm's package; `NOTICE` beside it has its license.
+/// Made by `gabfest prices update` from the file in litellm's package; `NOTICE` in the same folder has its license.
 const SHIPPED: &str = include_str!("prices/shipped.json");
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// When the prices were taken.
+    /// The date of the prices.
     pub date: String,
-    /// Where they are from.
+    /// The source of the prices.
     pub source: String,
     /// By the model's id at its provider.
     pub models: BTreeMap<String, Price>,
@@ -28,7 +29,7 @@ pub struct Table {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("it is no price table: {0}")]
+    #[error("it is not a price table: {0}")]
     Malformed(#[from] serde_json::Error),
     #[error("the price of {0} is not an amount of money")]
     Price(String),
@@ -37,14 +38,14 @@ pub enum Error {
 }
 
 impl Table {
-    /// The one that this build holds.
+    /// The table of this build.
     #[must_use]
     pub fn shipped() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| Self::read(SHIPPED).expect("a test reads the table that is shipped"))
     }
 
-    /// One that `gabfest prices update` wrote.
+    /// A table that `gabfest prices update` wrote.
     pub fn read(text: &str) -> Result<Self, Error> {
         let table: Self = serde_json::from_str(text)?;
         match table.models.iter().find(|(_, price)| !price.is_valid()) {
@@ -75,13 +76,13 @@ impl Table {
         )
     }
 
-    /// That of exactly this id.
+    /// The price of exactly this id.
     #[must_use]
     pub fn price(&self, model: &str) -> Option<&Price> {
         self.models.get(model)
     }
 
-    /// Why there is no price of a model: the table, and ids that begin alike.
+    /// Why a model has no price: the table, and ids with the same start.
     #[must_use]
     pub fn missing(&self, model: &str) -> String {
         let alike = |length: usize| {
@@ -127,16 +128,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_refused() {
+    fn invalid_tables_are_refused() {
         let broken = r#"{"date":"d","source":"s","models":{"m":{"input_per_million":-1,"output_per_million":0}}}"#;
-        for (text, expected) in [(broken, "the price of m"), ("{}", "no price table"), ("[", "no price table")] {
+        for (text, expected) in [(broken, "the price of m"), ("{}", "not a price table"), ("[", "not a price table")] {
             let error = Table::read(text).expect_err("refused").to_string();
             assert!(error.contains(expected), "{error}");
         }
     }
 
     #[test]
-    fn a_missing_model_is_told_with_its_neighbours() {
+    fn a_missing_model_is_reported_with_similar_ids() {
         let message = Table::shipped().missing("gpt-5-ultra-nano");
         assert!(message.contains("has no `gpt-5-ultra-nano`, but has gpt-5"), "{message}");
         let message = Table::shipped().missing("qqq-é");

@@ -50,7 +50,7 @@ impl Dialect for Responses {
     }
 }
 
-/// The address of responses below the address that is written; its query is kept.
+/// The address of responses below the written address; its query is kept.
 pub(crate) fn responses(mut url: Url) -> Url {
     let path = url.path().trim_end_matches('/').to_owned();
     let path = if path.ends_with("/responses") { path } else { format!("{path}/responses") };

@@ -1,6 +1,6 @@
-//! The retry layer: tries a call again after a 429 or a passing fault, where another try can do no harm.
+//! The retry layer: retries a call after a 429 or a passing fault, if a retry can do no harm.
 //!
-//! [`Policy`] decides which errors and for how long, `backoff` how long each pause is.
+//! [`Policy`] decides which errors to retry and for how long, `backoff` how long each pause is.
 
 mod backoff;
 mod policy;
@@ -33,7 +33,7 @@ impl<C: Named> Retry<C> {
         Self { inner, policy }
     }
 
-    /// The error where the endpoint is paused, by another call's 429, for longer than this call can wait.
+    /// The error if another call's 429 pauses the endpoint for longer than this call can wait.
     fn paused_too_long(&self, spent: Duration) -> Option<Error> {
         let left = self.inner.limit().paused_for()?;
         (spent.saturating_add(left) > self.policy.deadline).then(|| Error::Throttled {
@@ -69,7 +69,7 @@ impl<R: Request, C: Call<R>> Call<R> for Retry<C> {
         loop {
             let spent = began.elapsed().saturating_sub(effort.waited);
             if let Some(error) = self.paused_too_long(spent) {
-                // Nothing was sent this time, so all that was charged was charged before.
+                // Nothing was sent this time, so all charges are from before.
                 let retried = if effort.tries == 0 { Duration::ZERO } else { spent };
                 return Err(Failed { error, effort: Effort { lost_tries: charged, retried, ..effort } });
             }
@@ -116,12 +116,12 @@ fn complete(reply: &mut impl Reply, effort: Effort) {
     receipt.throttled_tries = effort.throttled_tries;
     receipt.timing.wait = effort.waited;
     receipt.timing.retried = effort.retried;
-    // Where this try is free, the earlier ones were free too.
+    // If this try is free, the earlier ones were free too.
     receipt.lost_tries = if receipt.cost_nanos == Some(0) { 0 } else { effort.lost_tries };
 }
 
-/// The request of a later try: with its number, and with what is left of its time. `None` for the first try, which
-/// sends the request as it is. Boxed, as thousands of first tries wait at once.
+/// The request of a later try, with its number and the rest of its time. `None` for the first try, which sends the
+/// request as it is. Boxed, because thousands of first tries wait at once.
 fn later_try<R: Request>(request: &R, try_number: u32, spent: Duration) -> Option<Box<R>> {
     (try_number > 0).then(|| {
         let left = request.timeout().map(|own| own.saturating_sub(spent));
@@ -129,8 +129,8 @@ fn later_try<R: Request>(request: &R, try_number: u32, spent: Duration) -> Optio
     })
 }
 
-/// The error of the last try as that of the call: where its time ran out, the limit is the call's and not what was
-/// left of it.
+/// The error of the last try as that of the call: if its time ran out, it reports the call's limit and not the rest of
+/// it.
 fn of_call(mut error: Error, request: &impl Request, spent: Duration) -> Error {
     if let (Error::TimedOut { limit, .. }, Some(own)) = (&mut error, request.timeout())
         && spent >= own

@@ -1,21 +1,21 @@
-//! Reasoning that a model writes before its answer: kept apart, wherever a stream cuts it.
+//! Reasoning that a model writes before its answer: separated from it, wherever a stream splits the marks.
 
 use crate::message::Annotation;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// Of reasoning: enough to see what went wrong.
+/// How much reasoning is kept: enough to see what went wrong.
 const MOST_KEPT_BYTES: usize = 16 << 10;
 
 /// Of the spaces before a block: a reply that begins with more of them is no block.
 const MOST_SPACE_BYTES: usize = 256;
 
-/// Only a block at the beginning of a reply is reasoning: further on, a model may be talking about the mark itself.
+/// Only a block at the start of a reply is reasoning: later, a model may be talking about the mark itself.
 #[derive(Debug, Default)]
 pub(crate) struct Thinking {
     place: Place,
-    /// What may be the beginning of a mark.
+    /// A possible start of a mark.
     held: String,
     kept: String,
     bytes: usize,
@@ -32,7 +32,7 @@ enum Place {
 }
 
 impl Thinking {
-    /// Takes the next piece of a reply, and adds to `answer` what of it is answer.
+    /// Takes the next piece of a reply, and adds its part of the answer to `answer`.
     pub(crate) fn hear(&mut self, text: &str, answer: &mut String) {
         match self.place {
             Place::Answer => answer.push_str(text),
@@ -42,7 +42,7 @@ impl Thinking {
         }
     }
 
-    /// The reply is over: what was held is what it looks like.
+    /// The reply is over: a held incomplete mark is text.
     pub(crate) fn end(&mut self, answer: &mut String) {
         let held = std::mem::take(&mut self.held);
         match self.place {
@@ -51,26 +51,26 @@ impl Thinking {
         }
     }
 
-    /// Reasoning that came in a field of its own.
+    /// Reasoning from a field of its own.
     pub(crate) fn add(&mut self, reasoning: &str) {
         self.bytes += reasoning.len();
         let room = MOST_KEPT_BYTES.saturating_sub(self.kept.len());
         self.kept.push_str(&reasoning[..reasoning.floor_char_boundary(room)]);
     }
 
-    /// Of all reasoning, kept or not.
+    /// The size of all reasoning, kept or not.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// What is kept with the turn; `None` without reasoning.
+    /// The note for the turn; `None` without reasoning.
     pub(crate) fn into_note(self) -> Option<Annotation> {
         let text = self.kept.trim();
         (!text.is_empty()).then(|| Annotation { kind: "reasoning".to_owned(), text: text.to_owned() })
     }
 
     fn before(&mut self, text: &str, answer: &mut String) {
-        // Most replies have no block, and nothing of them is copied twice.
+        // Most replies have no block, and are copied only once.
         if self.held.is_empty() && text.trim_start().starts_with(|letter| letter != '<') {
             self.place = Place::Answer;
             return answer.push_str(text);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_has_a_bound() {
+    fn kept_reasoning_is_bounded() {
         let (answer, reasoning) = heard(["<think>", &"é".repeat(1 << 20), "</think>", "Four."]);
         assert_eq!((&*answer, reasoning.map(|text| text.len())), ("Four.", Some(MOST_KEPT_BYTES)));
     }

@@ -11,7 +11,7 @@ use crate::{
     call::{Call, Named, Request},
 };
 
-/// Ends a try that takes too long. It stands inside the limits, so rate-limit waits use up no time limit.
+/// Ends a try that takes too long. It is inside the limits, so rate-limit waits do not count.
 #[derive(Debug)]
 pub(crate) struct TimeLimit<C> {
     inner: C,
@@ -60,7 +60,7 @@ mod tests {
         let model = TimeLimit::new(Mock::new("slow", hangs), Duration::from_secs(60));
         for (own, expected) in [(None, 60), (Some(5), 5), (Some(600), 60)] {
             let timeout = own.map(Duration::from_secs);
-            let request = Request { messages: vec![Message::user("hello")], timeout, ..Request::default() };
+            let request: Request = Request { messages: vec![Message::user("hello")], timeout, ..Request::default() };
             match model.ask(&request).await {
                 Err(Error::TimedOut { limit, .. }) => assert_eq!(limit, Duration::from_secs(expected)),
                 other => panic!("{other:?}"),

@@ -1,9 +1,9 @@
-//! Finds the parameter that a server refuses in what it says.
+//! Finds the parameter that a server refuses in its error message.
 
 use ::http::StatusCode;
 use serde_json::{Map, Value};
 
-/// How servers say that a parameter is none of theirs, or that its value cannot be chosen.
+/// How servers say that they do not know a parameter, or do not accept its value.
 const REFUSALS: [&str; 12] = [
     "unsupported",
     "not support",
@@ -22,8 +22,8 @@ const REFUSALS: [&str; 12] = [
 /// Keys of every body that are no parameters.
 const SUBSTANCE: [&str; 6] = ["messages", "model", "input", "contents", "system", "instructions"];
 
-/// The parameter of `sent` that an answer refuses to take, where that is what it says. One of the `groups` is named with
-/// its group: `generationConfig.seed`.
+/// The parameter of `sent` that an answer refuses, if it refuses one. A parameter of one of the `groups` includes its
+/// group: `generationConfig.seed`.
 pub(crate) fn parameter(status: StatusCode, body: &[u8], sent: &Map<String, Value>, groups: &[&str]) -> Option<String> {
     if !matches!(status.as_u16(), 400 | 422) {
         return None;
@@ -35,11 +35,11 @@ pub(crate) fn parameter(status: StatusCode, body: &[u8], sent: &Map<String, Valu
         return None;
     }
     let value: Option<Value> = serde_json::from_slice(body).ok();
-    let told = value.as_ref().and_then(|value| value.pointer("/error/param").or_else(|| value.get("param")));
-    let told = told.and_then(Value::as_str);
+    let named = value.as_ref().and_then(|value| value.pointer("/error/param").or_else(|| value.get("param")));
+    let named = named.and_then(Value::as_str);
     let found = parameters(sent, groups).filter_map(|(group, name)| {
-        let at = match told {
-            Some(told) => (told.rsplit('.').next() == Some(name)).then_some(0)?,
+        let at = match named {
+            Some(named) => (named.rsplit('.').next() == Some(name)).then_some(0)?,
             None => mention(&text, name)?,
         };
         Some((at, group, name))
@@ -60,7 +60,8 @@ fn parameters<'a>(
     })
 }
 
-/// Where a text names a parameter: as a whole word, and a word that people use too only in quotes or before a colon.
+/// The position at which a text names a parameter: as a whole word, and for everyday words only in quotes or before a
+/// colon.
 fn mention(text: &str, name: &str) -> Option<usize> {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.match_indices(name).map(|(at, _)| at).find(|at| {
@@ -84,7 +85,7 @@ mod tests {
     };
 
     #[test]
-    fn what_servers_say_of_a_parameter() {
+    fn refusals_of_parameters() {
         let sent = json!({
             "model": "m", "messages": [], "temperature": 0, "max_tokens": 9, "seed": 1, "response_format": {}, "stream": true,
             "tools": [], "reasoning_effort": "low",
@@ -123,7 +124,7 @@ mod tests {
                 json!({"error": {"message": "Unsupported parameter: 'reasoning_effort'"}}),
                 Some(("reasoning_effort", "params: {reasoning_effort: null}")),
             ),
-            // None of these is about a parameter of ours.
+            // None of these is about one of our parameters.
             (json!({"error": {"message": "Unsupported parameter: 'store'", "param": "store"}}), None),
             (
                 json!({"error": {"message": "This model's maximum context length is 4096 tokens", "param": "messages"}}),

@@ -1,5 +1,7 @@
-//! What golden tests of dialects share: a request with everything in it, and answers in one piece and in every split.
+//! Shared by the golden tests of dialects: a request with everything in it, answers in one piece and in every split, and
+//! headers.
 
+use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -35,6 +37,14 @@ pub(crate) fn request() -> Request {
     }
 }
 
+/// The lines of an answer's headers.
+pub(crate) type Lines<'a> = &'a [(&'static str, &'a str)];
+
+pub(crate) fn headers(lines: Lines<'_>) -> HeaderMap {
+    let value = |value: &str| HeaderValue::from_str(value).expect("a header");
+    lines.iter().map(|(name, text)| (HeaderName::from_static(name), value(text))).collect()
+}
+
 /// The body of a request, byte by byte.
 pub(crate) fn body(dialect: &dyn Dialect, request: &Request, schema_mode: SchemaMode, stream: bool) -> String {
     with_params(dialect, request, schema_mode, stream, &json!({}))
@@ -54,7 +64,7 @@ pub(crate) fn with_params(
     String::from_utf8(dialect.body(request, manner)).expect("text")
 }
 
-/// What comes of a whole answer.
+/// The reply of a whole answer.
 pub(crate) fn whole(dialect: &dyn Dialect, body: &str) -> Result<Reply, Trouble> {
     let at = Instant::now();
     let mut gather = Gather::default();
@@ -62,7 +72,7 @@ pub(crate) fn whole(dialect: &dyn Dialect, body: &str) -> Result<Reply, Trouble>
     gather.finish(&Request::default(), "asked", at, at, false)
 }
 
-/// What comes of a stream, the same in whatever two pieces it comes, and byte by byte.
+/// The reply of a stream, which must be the same for any split into two pieces, and byte by byte.
 pub(crate) fn streamed(dialect: &dyn Dialect, stream: &str) -> Result<Reply, Trouble> {
     split(dialect, SSE, stream.as_bytes())
 }
@@ -84,7 +94,8 @@ fn split(dialect: &dyn Dialect, form: &str, bytes: &[u8]) -> Result<Reply, Troub
     expected
 }
 
-fn in_pieces(dialect: &dyn Dialect, form: &str, pieces: &[&[u8]]) -> Result<Reply, Trouble> {
+/// What comes of a stream in these pieces.
+pub(crate) fn in_pieces(dialect: &dyn Dialect, form: &str, pieces: &[&[u8]]) -> Result<Reply, Trouble> {
     let at = Instant::now();
     let (mut frames, mut gather) = (Frames::of(Some(form)), Gather::default());
     let mut over = false;
@@ -100,7 +111,7 @@ fn in_pieces(dialect: &dyn Dialect, form: &str, pieces: &[&[u8]]) -> Result<Repl
     gather.finish(&Request::default(), "asked", at, at, true)
 }
 
-/// The reasoning that is kept beside a reply.
+/// The reasoning of a reply.
 pub(crate) fn reasoning(reply: &Reply) -> &str {
     reply.notes.iter().find(|note| note.kind == "reasoning").map_or("", |note| &note.text)
 }

@@ -1,4 +1,4 @@
-//! Which of its answers an agent gave, where it names them: agents that look answers up have ids and scores.
+//! Identifies the answer that an agent gave, for agents that look answers up and report ids and scores.
 
 use std::{fmt, str::FromStr};
 
@@ -10,7 +10,7 @@ pub const NOTE: &str = "answer";
 /// The answer of a knowledge base.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answer {
-    /// -1: nothing matched.
+    /// -1: no match.
     pub id: i64,
     /// 0 to 100.
     pub score: f64,
@@ -22,7 +22,7 @@ pub struct Answer {
 pub struct Error(String);
 
 impl Answer {
-    /// The answer of a turn whose agent named one.
+    /// The identified answer of a turn, if the agent reported one.
     #[must_use]
     pub fn of(turn: &Turn) -> Option<Self> {
         turn.notes.iter().find(|note| note.kind == NOTE).and_then(|note| note.text.parse().ok())

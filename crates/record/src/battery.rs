@@ -1,4 +1,4 @@
-//! What a quality battery leaves in a trial: what each turn was for, and what was found about each reply.
+//! The record of a quality battery in a trial: the test of each turn, and the finding about each reply.
 
 mod examined;
 pub(crate) mod noted;

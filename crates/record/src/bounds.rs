@@ -1,7 +1,7 @@
-//! How large each part of a record may be. What is larger is cut, and the cut is marked.
+//! Size limits of the parts of a record. Larger parts are cut, and the cut is marked.
 //!
-//! Agents, models and tools have bounds of their own where their answers are read. These are the last ones: a record that
-//! passes them fits into a message, into the store and into a report. docs/limits.md lists them all.
+//! Agents, models and tools have their own limits where their answers are read. These are the last ones: a record
+//! within them fits into a message, into the store and into a report. docs/limits.md lists them all.
 
 mod records;
 mod text;

@@ -1,19 +1,29 @@
-//! Figures of the parts of a run: by agent, by tag, by the values of axes, by check.
+//! Figures of the parts of a run: by agent, scenario, persona and tag, by the values of axes, by check.
 //!
 //! Which parts a case belongs to follows from the plan alone ([`Parts`]). Merging is associative and commutative, and the
 //! size grows with the number of parts, never with that of trials.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{Blame, FailureKind, Finding, Trial, Usd, check_metrics::CheckMetrics, latency::Latency, tally::Counts};
+use scenario::Goodput;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// How many parts keep their own latencies. A histogram is large.
-const MEASURED: usize = 64;
+use crate::{
+    Blame, FailureKind, Finding, Trial, Usd, check_metrics::CheckMetrics, goodput::Met, tally::Counts,
+    turn_times::TurnTimes,
+};
 
-/// The trials of one agent, of scenarios with one tag, or of one value of an axis.
+/// How many parts of each kind keep their own times. All others of a kind share one series.
+pub const MEASURED: usize = 64;
+
+/// The trials of one agent, scenario or persona, of scenarios with one tag, or of one value of an axis.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Agent(String),
+    /// By its title, which is unique in a run.
+    Scenario(String),
+    Persona(String),
     Tag(String),
     Value {
         parameter: String,
@@ -22,20 +32,59 @@ pub enum Part {
     },
 }
 
+/// What divides a run into parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    Agent,
+    Scenario,
+    Persona,
+    Tag,
+    Axis,
+}
+
+impl Part {
+    #[must_use]
+    pub fn kind(&self) -> PartKind {
+        match self {
+            Self::Agent(_) => PartKind::Agent,
+            Self::Scenario(_) => PartKind::Scenario,
+            Self::Persona(_) => PartKind::Persona,
+            Self::Tag(_) => PartKind::Tag,
+            Self::Value { .. } => PartKind::Axis,
+        }
+    }
+}
+
 /// The parts of a plan, and which of them each case belongs to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Parts {
-    /// Each part with its planned trials, in the order in which cases first name them.
-    parts: Vec<(Part, u64)>,
+    /// In the order in which cases first name them.
+    parts: Vec<Planned>,
     known: BTreeMap<Part, usize>,
+    kinds: BTreeMap<PartKind, usize>,
     /// Indexes into `parts`; many cases share one list.
     lists: Vec<Vec<usize>>,
     known_lists: BTreeMap<Vec<usize>, usize>,
     /// By the case's place in the plan: an index into `lists`.
     cases: Vec<usize>,
+    goodput: Option<Goodput>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Planned {
+    part: Part,
+    trials: u64,
+    /// Whether it keeps its own times.
+    measured: bool,
 }
 
 impl Parts {
+    /// Counts turns by these limits.
+    pub fn set_goodput(&mut self, limits: Option<Goodput>) {
+        self.goodput = limits;
+    }
+
     /// The next case of the plan.
     pub fn add_case(&mut self, parts: impl IntoIterator<Item = Part>, planned: u64) {
         let mut list = Vec::new();
@@ -43,13 +92,15 @@ impl Parts {
             let index = match self.known.get(&part) {
                 Some(index) => *index,
                 None => {
+                    let of_kind = self.kinds.entry(part.kind()).or_default();
+                    *of_kind += 1;
                     self.known.insert(part.clone(), self.parts.len());
-                    self.parts.push((part, 0));
+                    self.parts.push(Planned { part, trials: 0, measured: *of_kind <= MEASURED });
                     self.parts.len() - 1
                 }
             };
             if !list.contains(&index) {
-                self.parts[index].1 += planned;
+                self.parts[index].trials += planned;
                 list.push(index);
             }
         }
@@ -72,6 +123,8 @@ pub struct Breakdown {
     parts: Arc<Parts>,
     /// By the part's index.
     sums: BTreeMap<usize, Sums>,
+    /// The times of all parts of a kind without their own times.
+    others: BTreeMap<PartKind, TurnTimes>,
     /// Keyed by the check's kind and by whether it counts for the verdict.
     pub checks: BTreeMap<(String, bool), Findings>,
     /// Of the checks with a name.
@@ -82,8 +135,9 @@ pub struct Breakdown {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sums {
     pub counts: Counts,
-    /// Whole replies of the agent; `None` beyond the first parts.
-    pub latency: Option<Latency>,
+    /// `None` beyond the first parts of a kind.
+    pub times: Option<TurnTimes>,
+    pub goodput: Met,
     pub unanswered: u64,
     /// Calls of all roles, in the attempts that count.
     pub cost: Usd,
@@ -108,7 +162,15 @@ impl Breakdown {
 
     pub fn add(&mut self, trial: &Trial) {
         for index in self.parts.of(trial.case) {
-            self.sums.entry(*index).or_insert_with(|| Sums::empty(*index)).add(trial);
+            let planned = &self.parts.parts[*index];
+            let sums = self.sums.entry(*index).or_insert_with(|| Sums::empty(planned.measured));
+            sums.add(trial);
+            if let Some(limits) = &self.parts.goodput {
+                sums.goodput.add(limits, trial);
+            }
+            if !planned.measured {
+                self.others.entry(planned.part.kind()).or_default().add_trial(trial);
+            }
         }
         for judgment in &trial.judgments {
             let key = (judgment.check.clone(), judgment.required);
@@ -122,7 +184,10 @@ impl Breakdown {
             self.parts = Arc::clone(&other.parts);
         }
         for (index, sums) in &other.sums {
-            self.sums.entry(*index).or_insert_with(|| Sums::empty(*index)).merge(sums);
+            self.sums.entry(*index).or_insert_with(|| Sums::empty(sums.times.is_some())).merge(sums);
+        }
+        for (kind, times) in &other.others {
+            self.others.entry(*kind).or_default().merge(times);
         }
         for (key, findings) in &other.checks {
             self.checks.entry(key.clone()).or_default().merge(*findings);
@@ -130,21 +195,37 @@ impl Breakdown {
         self.metrics.merge(&other.metrics);
     }
 
+    /// The limits that turns are counted by.
+    #[must_use]
+    pub fn goodput(&self) -> Option<&Goodput> {
+        self.parts.goodput.as_ref()
+    }
+
     /// Every part of the plan with its planned trials, even if none of them has ended.
     pub fn parts(&self) -> impl Iterator<Item = (&Part, u64, Option<&Sums>)> {
-        self.parts.parts.iter().enumerate().map(|(index, (part, planned))| (part, *planned, self.sums.get(&index)))
+        self.parts
+            .parts
+            .iter()
+            .enumerate()
+            .map(|(index, planned)| (&planned.part, planned.trials, self.sums.get(&index)))
+    }
+
+    /// The kinds with more parts than keep their own times: how many share a series, and that series.
+    pub fn others(&self) -> impl Iterator<Item = (PartKind, usize, Option<&TurnTimes>)> {
+        let kinds = self.parts.kinds.iter().filter(|(_, parts)| **parts > MEASURED);
+        kinds.map(|(kind, parts)| (*kind, parts - MEASURED, self.others.get(kind)))
     }
 }
 
 impl Sums {
-    fn empty(index: usize) -> Self {
-        Self { latency: (index < MEASURED).then(Latency::default), ..Self::default() }
+    fn empty(measured: bool) -> Self {
+        Self { times: measured.then(TurnTimes::default), ..Self::default() }
     }
 
     fn add(&mut self, trial: &Trial) {
         self.counts.add(trial);
-        if let Some(latency) = &mut self.latency {
-            trial.latencies.iter().for_each(|turn| latency.record(turn.total_micros));
+        if let Some(times) = &mut self.times {
+            times.add_trial(trial);
         }
         self.unanswered += u64::from(trial.unanswered);
         self.cost += trial.spend.cost();
@@ -157,8 +238,9 @@ impl Sums {
 
     fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);
-        if let (Some(latency), Some(other)) = (&mut self.latency, &other.latency) {
-            latency.merge(other);
+        self.goodput.merge(&other.goodput);
+        if let (Some(times), Some(other)) = (&mut self.times, &other.times) {
+            times.merge(other);
         }
         self.unanswered += other.unanswered;
         self.cost += other.cost;
@@ -216,7 +298,7 @@ mod tests {
         let failure = Failure::new(FailureKind::AgentTimeout, "no reply");
         let mut trial = Trial::unplayed(&planned, 1, verdict, failure);
         trial.failure = trial.failure.filter(|_| verdict != Verdict::Pass);
-        trial.latencies.push(TurnLatency { total_micros: millis * 1_000, ttft_micros: None });
+        trial.latencies.push(TurnLatency { total_micros: millis * 1_000, ..TurnLatency::default() });
         trial.spend.add_line(
             crate::Role::Agent,
             "m",
@@ -237,6 +319,7 @@ mod tests {
             weight: 1.0,
             ballots: Vec::new(),
             jury: None,
+            custom: None,
         });
         trial
     }
@@ -255,9 +338,10 @@ mod tests {
             .map(|(part, planned, sums)| {
                 let sums = sums.unwrap();
                 let name = match part {
-                    Part::Agent(name) | Part::Tag(name) | Part::Value { value: name, .. } => name.as_str(),
+                    Part::Agent(name) | Part::Scenario(name) | Part::Persona(name) | Part::Tag(name) => name.as_str(),
+                    Part::Value { value, .. } => value.as_str(),
                 };
-                let latency = sums.latency.as_ref().unwrap();
+                let latency = &sums.times.as_ref().unwrap().service;
                 (
                     name,
                     planned,
@@ -282,7 +366,7 @@ mod tests {
         let (_, _, sums) = breakdown.parts().next().unwrap();
         let sums = sums.unwrap();
         assert_eq!(sums.failures, [((FailureKind::AgentTimeout, Blame::Agent), 1)].into());
-        assert_eq!(sums.latency.as_ref().unwrap().quantiles().max_ms.round(), 40.0);
+        assert_eq!(sums.times.as_ref().unwrap().service.highest(), 40_000);
         let checks: Vec<_> = breakdown.checks.into_iter().collect();
         let key = |required| ("equals".to_owned(), required);
         assert_eq!(
@@ -316,16 +400,22 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_parts_have_latencies() {
+    fn the_first_parts_of_each_kind_have_their_own_times_and_the_others_share_one_series() {
         let mut parts = Parts::default();
-        for number in 0..=MEASURED as u64 {
-            parts.add_case([Part::Tag(number.to_string())], 1);
+        for number in 0..MEASURED as u64 + 3 {
+            parts.add_case([Part::Tag(number.to_string()), Part::Agent("a".to_owned())], 1);
         }
-        let mut breakdown = Breakdown::of(Arc::new(parts));
-        for case in 0..=MEASURED as u64 {
-            breakdown.add(&trial(case, Verdict::Pass, 10));
+        let parts = Arc::new(parts);
+        let (mut breakdown, mut later) = (Breakdown::of(Arc::clone(&parts)), Breakdown::of(parts));
+        for case in 0..MEASURED as u64 + 3 {
+            let half = if case % 2 == 0 { &mut breakdown } else { &mut later };
+            half.add(&trial(case, Verdict::Pass, 10));
         }
-        let measured = breakdown.parts().filter(|(_, _, sums)| sums.unwrap().latency.is_some()).count();
-        assert_eq!((measured, breakdown.parts().count()), (MEASURED, MEASURED + 1));
+        breakdown.merge(&later);
+        let measured = breakdown.parts().filter(|(_, _, sums)| sums.unwrap().times.is_some()).count();
+        assert_eq!((measured, breakdown.parts().count()), (MEASURED + 1, MEASURED + 4));
+        let others: Vec<_> =
+            breakdown.others().map(|(kind, parts, times)| (kind, parts, times.unwrap().service.count())).collect();
+        assert_eq!(others, [(PartKind::Tag, 3, 3)]);
     }
 }

@@ -1,18 +1,18 @@
-//! Figures by role and model, with a bound on models: an agent that names another model each time must not grow a map.
+//! Figures by role and model, with a limit on models: an agent that reports a new model each time must not grow a map.
 //!
-//! The first names in alphabetical order keep a line of their own, whatever the order in which they arrive. So parts may
-//! be added up in any order, and a report that is made again is the same.
+//! The first names in alphabetical order keep their own line, whatever the order in which they arrive. So parts may be
+//! added up in any order, and a report that is rendered again is the same.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{Role, bounds};
 
-/// Models of one role that have a line of their own.
+/// How many models of one role have their own line.
 pub const MOST_MODELS: usize = 32;
 /// The line of all other models of a role, as in metrics.
 pub const OTHER: &str = "other";
 
-/// The line of a role and model. Beyond the limit of names, `fold` adds a line to that of [`OTHER`].
+/// The line of a role and model. Beyond the limit of names, `fold` merges a line into that of [`OTHER`].
 pub(crate) fn line<'a, T: Default>(
     lines: &'a mut BTreeMap<(Role, String), T>,
     role: Role,

@@ -1,17 +1,17 @@
 //! One call to an agent or a model: how long it took, what it used, what it cost.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{FailureKind, Role, Usd, by_model};
+use crate::{FailureKind, Role, Usd, by_model, named_limits::NamedLimits};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
-    /// All that the model read: cached tokens and those written to a cache are a part of it.
+    /// Everything that the model read, including cache reads and writes.
     pub input: u64,
-    /// All that the model wrote: reasoning is a part of it.
+    /// Everything that the model wrote, including reasoning.
     pub output: u64,
     /// Read from the provider's cache. Absent: 0.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -87,9 +87,9 @@ pub struct Call {
     pub model: String,
     /// Time since the start of the trial.
     pub started_micros: u64,
-    /// Rate-limit wait, beside and never inside the latency.
+    /// Rate-limit wait, which is not part of the latency.
     pub wait_micros: u64,
-    /// Time to connect, beside and never inside the latency; `None` if a kept connection was used.
+    /// Time to connect, which is not part of the latency; `None` if a kept connection was used.
     pub connect_micros: Option<u64>,
     /// Between handing the request to a connection and the first byte of content; `None` when not streamed.
     pub ttft_micros: Option<u64>,
@@ -97,23 +97,26 @@ pub struct Call {
     pub inter_token_micros: Option<u64>,
     /// Between handing the request to a connection and the last byte, of the last try.
     pub total_micros: u64,
-    /// Earlier tries and the pauses after them, beside and never inside the latency.
+    /// Earlier tries and the pauses after them, which are not part of the latency.
     #[serde(default)]
     pub retried_micros: u64,
     pub tokens: Tokens,
-    /// The endpoint did not report its usage: the tokens, and a cost made of them, are estimated from the texts.
+    /// What was sent and answered, for traces with content. It is neither stored nor sent to the coordinator.
+    #[serde(skip)]
+    pub texts: Option<Arc<CallTexts>>,
+    /// The endpoint did not report its usage: the tokens, and a cost computed from them, are estimated from the texts.
     #[serde(default)]
     pub estimated: bool,
-    /// `None` where the endpoint has no price, or where a call that failed may have been charged.
+    /// `None` if the endpoint has no price, or if a failed call may have been charged.
     pub cost: Option<Usd>,
-    /// The price says nothing of a part of the tokens (cached ones, or those written to a cache), so that part costs
-    /// as much as other input.
+    /// The price does not cover a part of the tokens (cache reads or writes), so that part costs as much as other
+    /// input.
     #[serde(default, skip_serializing_if = "is_false")]
     pub plain_priced: bool,
-    /// What the provider itself says that the call cost.
+    /// The cost of the call as the provider itself reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_cost: Option<Usd>,
-    /// Why the reply ended; `None` without a reply, and for agents that do not say.
+    /// Why the reply ended; `None` without a reply, and for agents that do not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
     /// Number of tries, from 1.
@@ -128,10 +131,32 @@ pub struct Call {
     /// Why the call failed, for figures; `None` if it did not fail, and in records from before 0.4.
     #[serde(default)]
     pub error_kind: Option<ErrorKind>,
-    /// Made for the trial as a whole and not for the turn that it is kept with: by a judge of more than one turn, or by
+    /// Made for the whole trial and not for the turn with which it is recorded: by a judge of more than one turn, or by
     /// a simulated user whose message never came.
     #[serde(default)]
     pub of_trial: bool,
+    /// The provider's limits of a minute that the endpoint knew after the call; none of a call that failed.
+    #[serde(default, skip_serializing_if = "NamedLimits::is_empty")]
+    pub limits: NamedLimits,
+}
+
+/// What a call sent and got, redacted and bounded, in the words of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CallTexts {
+    /// The last message that was sent.
+    pub input: String,
+    /// The messages that were sent, as JSON of the GenAI conventions.
+    pub input_messages: String,
+    /// The answer, and the same as JSON; `None` without one.
+    pub output: Option<(String, String)>,
+}
+
+impl CallTexts {
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let output = self.output.as_ref().map_or(0, |(text, messages)| text.len() + messages.len());
+        self.input.len() + self.input_messages.len() + output
+    }
 }
 
 /// Why a call failed, as one of a few kinds.
@@ -150,9 +175,9 @@ pub enum ErrorKind {
     Failed,
     /// This machine had no descriptor, port or memory left to make the call.
     OutOfResources,
-    /// An answer that is not what the protocol says.
+    /// An answer that violates the protocol.
     Malformed,
-    /// An answer with nothing in it.
+    /// An empty answer.
     Empty,
     /// The quota or the credit is used up.
     Exhausted,
@@ -200,15 +225,15 @@ impl From<FailureKind> for ErrorKind {
     }
 }
 
-/// Output tokens that a call in flight is assumed to make at most, where neither its request nor its endpoint's settings
-/// set a limit. The bound of what lost workers left is made with it.
+/// The assumed output tokens of a call in flight, if neither its request nor its endpoint's settings set a limit. The
+/// bound on the spending of lost workers uses it.
 pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
 
 /// Tokens, cost and requests of calls, by role and model.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<SpendEntry>", into = "Vec<SpendEntry>")]
 pub struct Spend {
-    /// Keyed by (role, model); few of them, see [`by_model`].
+    /// Keyed by (role, model). Their number is limited, see [`by_model`].
     pub lines: BTreeMap<(Role, String), SpendLine>,
 }
 
@@ -236,7 +261,7 @@ impl From<Spend> for Vec<SpendEntry> {
     }
 }
 
-/// Sums over calls, of attempts that count and of lost ones.
+/// Sums over all calls, of counted and of lost attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SpendLine {
     pub calls: u64,
@@ -262,7 +287,7 @@ pub struct SpendLine {
     /// Calls whose reply was cut by a token limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_calls: u64,
-    /// What providers themselves say that calls cost, as far as they say it.
+    /// The cost of calls as far as providers themselves reported it.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reported_cost: Usd,
 }
@@ -282,8 +307,8 @@ impl SpendLine {
         self.reported_cost += other.reported_cost;
     }
 
-    /// Whether every call and every try of it was priced from usage that the endpoint reported, each part by its own
-    /// price. What is free is priced, however many tokens it took.
+    /// Whether every call and every try of it was priced from usage that the endpoint reported, each part at its own
+    /// price. A free call counts as priced, however many tokens it used.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let guessed = self.estimated_calls.saturating_add(self.plain_priced_calls);
@@ -351,22 +376,21 @@ impl Spend {
         self.lines.values().fold(0, |sum, line| sum.saturating_add(line.plain_priced_calls))
     }
 
-    /// Whether the cost is all that was spent: each call and each try was priced from reported usage. The one
-    /// definition of a complete cost; what killed workers left comes beside it, see [`Self::is_whole`].
+    /// Whether the cost includes everything that was spent: each call and each try was priced from reported usage. The
+    /// only definition of a complete cost; for spending of killed workers see [`Self::is_whole`].
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.lines.values().all(SpendLine::is_complete)
     }
 
-    /// The same for a run that lost attempts with their workers: what those had spent is unknown, unless all that
-    /// is known of the run was free.
+    /// The same for a run that lost attempts with their workers: their spending is unknown, unless all known calls of
+    /// the run were free.
     #[must_use]
     pub fn is_whole(&self, lost_attempts: u64, unsettled: Usd) -> bool {
         self.is_complete() && self.unknown_attempts(lost_attempts, unsettled) == 0 && unsettled == Usd(0)
     }
 
-    /// Of `lost_attempts`, those that may have cost something that nobody knows: all of them, or none where all
-    /// calls of the run were free.
+    /// How many of `lost_attempts` may have unknown costs: all of them, or none if all calls of the run were free.
     #[must_use]
     pub fn unknown_attempts(&self, lost_attempts: u64, unsettled: Usd) -> u64 {
         let free = |line: &SpendLine| line.unpriced_calls == 0 && line.cost == Usd(0);
@@ -397,9 +421,11 @@ mod tests {
             total_micros: 1,
             retried_micros: 0,
             tokens: Tokens::default(),
+            texts: None,
             estimated: false,
             cost: None,
             plain_priced: false,
+            limits: NamedLimits::default(),
             reported_cost: None,
             finish: None,
             tries: 1,
@@ -462,8 +488,8 @@ mod tests {
     }
 
     #[test]
-    fn what_lost_attempts_spent_is_unknown_unless_everything_was_free() {
-        // (cost of a call that is known, what lost workers had not settled, attempts with unknown spend)
+    fn spending_of_lost_attempts_is_unknown_unless_all_was_free() {
+        // (known cost of a call, unsettled cost of lost workers, attempts with unknown spend)
         for (cost, unsettled, unknown) in
             [(Some(Some(5)), 0, 2), (Some(None), 0, 2), (Some(Some(0)), 0, 0), (Some(Some(0)), 9, 2), (None, 0, 2)]
         {

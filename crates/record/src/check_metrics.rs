@@ -1,11 +1,11 @@
-//! The findings of checks with a name: a metric for each name, a limited number of them.
+//! The findings of checks with a name: a metric for each name, up to a limit.
 
 use std::collections::BTreeMap;
 
 use crate::{Finding, Judgment};
 
-/// How many names have a metric of their own. The rest, the last in alphabetical order, are [`OTHER`]: so it does not matter
-/// in which order trials are added and merged.
+/// How many names have their own metric. The rest, the last in alphabetical order, count as [`OTHER`], so the order in
+/// which trials are added and merged does not matter.
 pub const MOST_NAMES: usize = 200;
 /// The metric of all names beyond the limit.
 pub const OTHER: &str = "other";
@@ -17,7 +17,7 @@ pub struct CheckMetrics {
     other: CheckMetric,
 }
 
-/// What the checks of one name found.
+/// The findings of one name's checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CheckMetric {
     pub pass: u64,
@@ -122,6 +122,7 @@ mod tests {
             weight: 1.0,
             ballots: Vec::new(),
             jury: None,
+            custom: None,
         }
     }
 

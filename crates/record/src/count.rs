@@ -1,4 +1,4 @@
-//! Counts in sentences: `1 case`, `2 cases`, `12,345 trials`. Money is in [`crate::money`].
+//! Counts with units: `1 case`, `2 cases`, `12,345 trials`. Money is in [`crate::money`].
 
 /// `12,345`.
 #[must_use]

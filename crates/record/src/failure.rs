@@ -1,4 +1,4 @@
-//! Why a trial did not pass, and whose fault it was.
+//! Why a trial did not pass, and who is to blame.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,8 @@ pub enum FailureKind {
     Poisoned,
     /// The run was cancelled.
     Cancelled,
+    /// An arrival of an open pace found no free slot in time. Nothing was sent to the agent.
+    Dropped,
     /// The coordinator refuses to store the records of the trial.
     RecordRefused,
     /// A bug in gabfest.
@@ -116,6 +118,7 @@ impl FailureKind {
             | Self::CheckFailedToRun
             | Self::Poisoned
             | Self::Cancelled
+            | Self::Dropped
             | Self::RecordRefused
             | Self::Panicked
             | Self::Unreadable => Blame::Infra,
@@ -155,6 +158,7 @@ impl FailureKind {
             Self::ProviderExhausted => "provider_exhausted",
             Self::Poisoned => "poisoned",
             Self::Cancelled => "cancelled",
+            Self::Dropped => "dropped",
             Self::RecordRefused => "record_refused",
             Self::Panicked => "panicked",
             Self::Unreadable => "unreadable",

@@ -37,6 +37,23 @@ pub struct Judgment {
     /// About the judges; absent of checks that ask no judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jury: Option<Jury>,
+    /// What a check of the user's own was asked, and what answered; absent of other checks, and where nothing answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom: Option<CustomRun>,
+}
+
+/// What answered for a check of the user's own, and about what. Answers with the same digests can be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CustomRun {
+    /// The name of the check in the settings.
+    pub check: String,
+    /// 16 hex digits that name the command with the content of its files, or the address.
+    pub program: String,
+    /// 16 hex digits that name the transcript, with the check's `config` and seed.
+    pub transcript: String,
+    /// Whether a second answer to the same transcript is another one; absent if it was asked once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<bool>,
 }
 
 /// What judges judged, and whether their verdict counts.
@@ -103,7 +120,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// What was judged. Steps and turns count from 1; turns count over the whole trial.
+/// The scope of a judgment. Steps and turns count from 1; turns count over the whole trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {

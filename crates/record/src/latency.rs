@@ -1,87 +1,69 @@
-//! Histograms of times: merged, never averaged. Quantiles are read from the merge.
+//! Percentiles of times, and how many times each percentile needs.
 
-use hdrhistogram::Histogram as Hdr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// 1 µs to 1 h with three significant digits. Every histogram has these bounds, so any two merge.
-const HIGHEST_MICROS: u64 = 3_600_000_000;
+use crate::histogram::Histogram;
 
-#[derive(Debug, Clone)]
-pub struct Latency {
-    micros: Hdr<u64>,
-    /// The exact longest time. The histogram knows only its bucket.
-    longest_micros: u64,
-}
-
-impl Default for Latency {
-    fn default() -> Self {
-        let mut micros =
-            Hdr::new_with_bounds(1, HIGHEST_MICROS, 3).expect("the bounds are constants that hdrhistogram accepts");
-        micros.auto(false);
-        Self { micros, longest_micros: 0 }
-    }
-}
-
-impl PartialEq for Latency {
-    fn eq(&self, other: &Self) -> bool {
-        self.micros == other.micros && self.longest_micros == other.longest_micros
-    }
-}
-
-impl Latency {
-    /// Times beyond an hour count as an hour, except as the maximum.
-    pub fn record(&mut self, micros: u64) {
-        self.micros.saturating_record(micros);
-        self.longest_micros = self.longest_micros.max(micros);
-    }
-
-    pub fn merge(&mut self, other: &Self) {
-        self.micros.add(&other.micros).expect("all latency histograms have the same bounds");
-        self.longest_micros = self.longest_micros.max(other.longest_micros);
-    }
-
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.micros.len()
-    }
-
-    /// `quantile` is 0 to 1; 0.0 where nothing was recorded.
-    #[must_use]
-    pub fn quantile_ms(&self, quantile: f64) -> f64 {
-        if self.micros.is_empty() {
-            0.0
-        } else {
-            millis(self.micros.value_at_quantile(quantile).min(self.longest_micros))
-        }
-    }
-
-    #[must_use]
-    pub fn quantiles(&self) -> Quantiles {
-        Quantiles {
-            count: self.count(),
-            p50_ms: self.quantile_ms(0.50),
-            p90_ms: self.quantile_ms(0.90),
-            p95_ms: self.quantile_ms(0.95),
-            p99_ms: self.quantile_ms(0.99),
-            p999_ms: self.quantile_ms(0.999),
-            max_ms: millis(self.longest_micros),
-            mean_ms: if self.micros.is_empty() { 0.0 } else { (self.micros.mean() / 10.0).round() / 100.0 },
-        }
-    }
-}
-
-/// Percentiles in milliseconds; all 0 where `count` is 0.
+/// Percentiles in milliseconds; all 0 or `null` where `count` is 0.
+///
+/// A percentile of the tail is `null` below its floor: with fewer times, the chance is more than 1 % that fewer than two
+/// of them lie beyond the true percentile, so that the figure is the luck of one time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     pub count: u64,
     pub p50_ms: f64,
-    pub p90_ms: f64,
-    pub p95_ms: f64,
-    pub p99_ms: f64,
-    pub p999_ms: f64,
+    /// `null` below 64 times.
+    pub p90_ms: Option<f64>,
+    /// `null` below 130 times.
+    pub p95_ms: Option<f64>,
+    /// `null` below 662 times.
+    pub p99_ms: Option<f64>,
+    /// `null` below 6,636 times.
+    pub p999_ms: Option<f64>,
     pub max_ms: f64,
     pub mean_ms: f64,
+}
+
+/// The fewest samples of which gabfest states a percentile of the tail, by percentile.
+pub const FLOORS: [(f64, u64); 4] = [(0.90, 64), (0.95, 130), (0.99, 662), (0.999, 6_636)];
+
+/// The fewest samples of which a percentile of the tail is stated; 1 up to the median.
+#[must_use]
+pub fn floor_of(share: f64) -> u64 {
+    if share <= 0.5 {
+        return 1;
+    }
+    if let Some((_, floor)) = FLOORS.iter().find(|(known, _)| *known == share) {
+        return *floor;
+    }
+    // At most one sample beyond the percentile has a chance of share^n + n (1 - share) share^(n - 1), which falls with n.
+    let is_enough = |samples: f64| share.powf(samples) + samples * (1.0 - share) * share.powf(samples - 1.0) <= 0.01;
+    let (mut low, mut high) = (1_u64, 10_000_000_u64);
+    while low < high {
+        let middle = u64::midpoint(low, high);
+        if is_enough(middle as f64) { high = middle } else { low = middle + 1 }
+    }
+    low
+}
+
+impl Quantiles {
+    /// Of times in microseconds.
+    #[must_use]
+    pub fn of(micros: &Histogram) -> Self {
+        let [p90_ms, p95_ms, p99_ms, p999_ms] =
+            FLOORS.map(|(share, floor)| (micros.count() >= floor).then(|| millis(micros.quantile(share))));
+        Self {
+            count: micros.count(),
+            p50_ms: millis(micros.quantile(0.50)),
+            p90_ms,
+            p95_ms,
+            p99_ms,
+            p999_ms,
+            max_ms: millis(micros.highest()),
+            mean_ms: (micros.mean() / 10.0).round() / 100.0,
+        }
+    }
 }
 
 fn millis(micros: u64) -> f64 {
@@ -92,16 +74,51 @@ fn millis(micros: u64) -> f64 {
 mod tests {
     use super::*;
 
+    /// The chance that at most one of `samples` lies beyond the percentile.
+    fn chance_of_at_most_one(share: f64, samples: u64) -> f64 {
+        let below = |samples: u64| share.powi(i32::try_from(samples).unwrap());
+        below(samples) + samples as f64 * (1.0 - share) * below(samples - 1)
+    }
+
+    #[test]
+    fn a_floor_is_the_fewest_samples_of_which_two_are_beyond_the_percentile_with_a_chance_of_99_percent() {
+        for (share, floor) in FLOORS {
+            assert!(chance_of_at_most_one(share, floor) <= 0.01, "{share}");
+            assert!(chance_of_at_most_one(share, floor - 1) > 0.01, "{share}");
+            assert_eq!((floor_of(share), floor_of(share + 1e-15)), (floor, floor), "{share}");
+        }
+    }
+
+    #[test]
+    fn percentiles_below_their_floors_are_unknown() {
+        let of = |count: u64| {
+            let mut times = Histogram::default();
+            (1..=count).for_each(|micros| times.record(micros));
+            let found = Quantiles::of(&times);
+            [found.p90_ms, found.p95_ms, found.p99_ms, found.p999_ms].map(|found| found.is_some())
+        };
+        for (count, expected) in [
+            (0, [false; 4]),
+            (63, [false; 4]),
+            (64, [true, false, false, false]),
+            (130, [true, true, false, false]),
+            (661, [true, true, false, false]),
+            (662, [true, true, true, false]),
+            (6_635, [true, true, true, false]),
+            (6_636, [true; 4]),
+        ] {
+            assert_eq!(of(count), expected, "{count}");
+        }
+    }
+
     #[test]
     fn the_maximum_is_the_longest_time_and_not_the_end_of_its_bucket() {
-        let (mut one, mut other) = (Latency::default(), Latency::default());
-        one.record(1_234_567);
-        other.record(7_654_321);
-        other.merge(&one);
-        let found = other.quantiles();
-        assert_eq!((found.max_ms, found.p999_ms, one.quantiles().max_ms), (7_654.321, 7_654.321, 1_234.567));
-        other.record(2 * HIGHEST_MICROS);
-        assert_eq!(other.quantiles().max_ms, 7_200_000.0);
-        assert_eq!(Latency::default().quantiles(), Quantiles::default());
+        let mut times = Histogram::default();
+        times.record(1_234_567);
+        let found = Quantiles::of(&times);
+        assert_eq!((found.max_ms, found.p50_ms, found.mean_ms), (1_234.567, 1_234.567, 1_234.57));
+        times.record(7_200_000_000);
+        assert_eq!(Quantiles::of(&times).max_ms, 7_200_000.0);
+        assert_eq!(Quantiles::of(&Histogram::default()), Quantiles::default());
     }
 }

@@ -34,8 +34,8 @@ impl Sum for Usd {
 }
 
 impl fmt::Display for Usd {
-    /// `$0.0123`: four decimals below a dollar's hundredth part matter, two above ten dollars do. What is less than can be
-    /// shown is `<$0.0001`, since `$0.0000` would say that it cost nothing.
+    /// `$0.0123`: four decimals below a cent, two above ten dollars. A smaller amount is `<$0.0001`, because `$0.0000`
+    /// would mean that it was free.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dollars = self.dollars();
         match dollars {

@@ -95,7 +95,7 @@ pub struct PublishedTurn {
 pub struct PublishedCall {
     pub id: String,
     pub name: String,
-    /// As JSON; as text if the agent wrote no JSON.
+    /// As JSON; as text if the agent did not write JSON.
     pub arguments: Value,
     /// `null` if the call was not answered.
     pub result: Option<String>,
@@ -201,6 +201,7 @@ mod tests {
             tool_calls: vec![call("c1", r#"{"order":7}"#, Some("ok")), call("c2", "order 7", None)],
             actions: vec!["END".to_owned()],
             duration_micros: 1_234_567,
+            response_micros: None,
             ..Turn::new(2, 1, Origin::Simulated, "Refund order 7".to_owned(), 2_000_000)
         }
     }
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_did_and_wants_is_there_only_if_there_is_any() {
+    fn user_calls_and_goals_are_absent_if_empty() {
         let call =
             ToolCall { id: "user_2_1".to_owned(), name: "plane".to_owned(), arguments: "{}".to_owned(), result: None };
         let simulated = crate::Simulated { calls: vec![call], ..crate::Simulated::default() };

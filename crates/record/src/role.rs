@@ -1,4 +1,4 @@
-//! Whose calls are counted together.
+//! The role of a call's target, by which calls are counted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use scenario::{RunId, TrialId};
 
-/// The id of an attempt. No other run and no other attempt has it.
+/// The id of an attempt, unique over all runs and attempts.
 #[must_use]
 pub fn session_id(run: &RunId, trial: &TrialId, epoch: u32) -> String {
     format!("{run}-{trial}-{epoch}")

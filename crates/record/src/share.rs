@@ -1,8 +1,10 @@
-//! A share that a person wrote, such as 0.95: how many of so many trials it asks for, and how many it allows.
+//! A share that a person wrote, such as 0.95: how many of n trials it requires, and how many it tolerates.
 //!
-//! A share is the decimal that was written, with up to 15 decimals, so 0.8 of 5 is 4, whatever 0.8 is in binary. One rule
-//! rounds: of at most 10^(d - 1) trials, a share with d decimals stands for its rounding, so 0.67 of 3 is 2. Among so few
-//! trials the counts lie at least ten units of the last decimal apart, so the share can mean only one of them. Otherwise a
+//! A share is the decimal that was written, with up to 15 decimals, so 0.8 of 5 is 4, whatever 0.8 is in binary. There
+//! is one rounding rule: for at most 10^(d - 1) trials, a share with d decimals means the rounded count, so 0.67 of 3
+//! is 2. With so few trials the shares of two counts differ by at least ten units of the last decimal, so the share can
+//! mean only one of them. Otherwise a count must reach the share exactly: 19 of 20 does not reach 0.951, and 0.67 of
+//! 100 is 67.
 //! count must reach the share exactly: 19 of 20 does not reach 0.951, and 0.67 of 100 is 67.
 
 /// As many as a binary number of 64 bits surely keeps.
@@ -15,7 +17,7 @@ struct Decimal {
     decimals: u32,
 }
 
-/// The least number of `trials` that reaches the share. What is below 0 counts as 0, what is above 1, or no number, as 1.
+/// The least number of `trials` that reaches the share. Values below 0 count as 0; values above 1, and NaN, as 1.
 #[must_use]
 pub fn least_of(share: f64, trials: u64) -> u64 {
     let Decimal { digits, decimals } = Decimal::of(share);
@@ -24,7 +26,7 @@ pub fn least_of(share: f64, trials: u64) -> u64 {
     let stands_for_its_rounding = decimals > 0 && all > 0 && all <= unit / 10;
     if stands_for_its_rounding && exact > 0 {
         let rounded = (2 * (exact - 1) * unit + all) / (2 * all);
-        // A share with all decimals was computed, and its last one may be off by one.
+        // A share with all decimals was computed, so its last one may be off by one.
         let off = u128::from(decimals as usize == MOST_DECIMALS);
         if rounded + off >= digits {
             return (exact - 1) as u64;
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_allows_what_is_not_more() {
+    fn a_share_tolerates_at_most_its_rounding() {
         for (share, part, trials, allowed) in
             [(0.1, 1, 10, true), (0.1, 2, 19, false), (0.0, 0, 5, true), (0.0, 1, 5, false), (1.0, 5, 5, true)]
         {
@@ -109,7 +111,7 @@ mod tests {
         fn a_count_that_is_written_as_a_share_is_that_count(trials in 1_u64..=1_000, part in 0_u64..=1_000) {
             let count = part % (trials + 1);
             prop_assert_eq!(least_of(count as f64 / trials as f64, trials), count);
-            // Two decimals tell the counts of up to ten trials apart.
+            // Two decimals distinguish the counts of up to ten trials.
             let (few, some) = (trials.min(10), count % (trials.min(10) + 1));
             let written: f64 = format!("{:.2}", some as f64 / few as f64).parse().unwrap();
             prop_assert_eq!(least_of(written, few), some);

@@ -1,14 +1,14 @@
-//! What came of the simulated user's draft, beside the words that the agent got.
+//! The record of a simulated line in addition to its text.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{turn::ToolCall, user_fault::UserFault};
 
-/// What is kept of a simulated line beside its words. A turn has it only if it has something in it.
+/// The record of a simulated line in addition to its text. A turn has it only if it is not empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Simulated {
-    /// Drafts that were sent back to the model before this line.
+    /// Drafts that were refused before this line.
     pub sent_back: u32,
     /// Turns that the model saw only in a summary, since the whole conversation is beyond its budget.
     pub summed_up: u32,
@@ -16,7 +16,7 @@ pub struct Simulated {
     pub parts_done: Vec<String>,
     /// Faults of the drafts that were refused, and of the line that the agent got.
     pub faults: Vec<UserFault>,
-    /// The line as the model wrote it, where the agent got it with the user's way of typing.
+    /// The line as the model wrote it, if the user's way of typing changed it.
     pub untyped: Option<String>,
     /// The user's state in which the line was said.
     pub state: Option<String>,
@@ -27,7 +27,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// `None` if there is nothing in it.
+    /// `None` if it is empty.
     #[must_use]
     pub fn boxed(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))

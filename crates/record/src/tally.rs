@@ -1,20 +1,34 @@
-//! Mergeable counts: the fold of trials that every figure of a run is read from.
+//! Mergeable counts: the fold of trials from which every figure of a run is read.
 //!
-//! Merging is associative and commutative and has the empty tally as its zero, so trials may arrive in any
-//! order and in any number of parts. Its size grows with the number of cases, never with that of trials.
+//! Merging is associative and commutative, with the empty tally as its zero, so trials may arrive in any order and in
+//! any number of parts. Its size grows with the number of cases, never with that of trials.
 
 mod counts;
+mod custom;
 mod judges;
+mod load;
 mod users;
 
 use std::collections::BTreeMap;
 
+use scenario::plan::Transcripts;
+
 pub use self::{
     counts::Counts,
+    custom::{CustomChecks, CustomCounts, MOST_CHECKS, MOST_PROGRAMS, OTHER_CHECKS},
     judges::{FROM_WORDS, JudgedCounts, Judges},
+    load::{Counted, LaneCounts, LoadTally, SliceCounts, StepTally},
     users::{FaultyLines, FaultyTrials, UserCounts, Users},
 };
-use crate::{Blame, FailureKind, Trial, breakdown::Breakdown, latency::Latency, pace::Paces};
+use crate::{
+    Blame, FailureKind, Trial,
+    breakdown::Breakdown,
+    call_times::MergedCallTimes,
+    goodput::Met,
+    objectives::Objectives,
+    slices::Slices,
+    turn_times::{ByNumber, TurnTimes},
+};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
@@ -23,42 +37,71 @@ pub struct Tally {
     pub total: Counts,
     pub conversations: u64,
     pub turns: u64,
-    /// Agent replies, whole.
-    pub turn_latency: Latency,
-    /// Agent replies, to the first byte of content.
-    pub ttft: Latency,
+    pub times: TurnTimes,
+    pub by_number: ByNumber,
+    pub goodput: Met,
+    /// Over time.
+    pub slices: Slices,
     /// Turns without an answer of the agent, which have no latency.
     pub unanswered: u64,
     /// How long calls waited and took.
-    pub paces: Paces,
+    pub call_times: MergedCallTimes,
     pub failures: BTreeMap<(FailureKind, Blame), u64>,
     /// By agent, tag, value and check.
     pub breakdown: Breakdown,
     /// Faults of the simulated user.
     pub users: Users,
     pub judges: Judges,
+    /// Of a run with a load.
+    pub load: Option<LoadTally>,
+    /// Of which conversations the words are kept.
+    pub transcripts: Transcripts,
+    /// Trials whose words were not kept.
+    pub dropped_transcripts: u64,
+    pub custom_checks: CustomChecks,
+    /// What the objectives of the plan need.
+    pub objectives: Objectives,
 }
 
 impl Tally {
+    /// Of the trials of a load, those that were dropped or belong to the warm-up count nowhere else, and those that were
+    /// rescheduled have no latency.
     pub fn add(&mut self, trial: &Trial) {
+        self.dropped_transcripts += u64::from(trial.turns > 0 && !trial.is_kept(self.transcripts));
+        match self.load.as_mut().map(|load| load.add(trial)) {
+            None | Some(Counted::Whole) => self.add_to_all(trial),
+            Some(Counted::Dropped) => self.objectives.add_dropped(trial),
+            Some(Counted::Apart) => {}
+            Some(Counted::Quality) => {
+                let without = Trial { latencies: Vec::new(), ..trial.clone() };
+                self.add_to_all(&without);
+            }
+        }
+    }
+
+    fn add_to_all(&mut self, trial: &Trial) {
         self.cases.entry(trial.case).or_default().add(trial);
         self.total.add(trial);
         self.conversations += u64::from(trial.conversations);
         self.turns += u64::from(trial.turns);
         self.unanswered += u64::from(trial.unanswered);
-        for latency in &trial.latencies {
-            self.turn_latency.record(latency.total_micros);
-            if let Some(ttft) = latency.ttft_micros {
-                self.ttft.record(ttft);
-            }
+        self.times.add_trial(trial);
+        trial.latencies.iter().for_each(|turn| self.by_number.add(turn));
+        if let Some(limits) = self.breakdown.goodput() {
+            self.goodput.add(limits, trial);
         }
-        self.paces.add(&trial.pace);
+        self.slices.add(trial, self.breakdown.goodput());
+        self.call_times.add(trial.number, &trial.call_times);
         if let Some(failure) = &trial.failure {
             *self.failures.entry((failure.kind, failure.blame)).or_default() += 1;
         }
         self.breakdown.add(trial);
         self.users.add(trial);
-        trial.judgments.iter().for_each(|judgment| self.judges.add(judgment));
+        self.objectives.add(trial);
+        for judgment in &trial.judgments {
+            self.judges.add(judgment);
+            self.custom_checks.add(judgment);
+        }
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -68,15 +111,26 @@ impl Tally {
         self.total.merge(&other.total);
         self.conversations += other.conversations;
         self.turns += other.turns;
-        self.turn_latency.merge(&other.turn_latency);
-        self.ttft.merge(&other.ttft);
+        self.times.merge(&other.times);
+        self.by_number.merge(&other.by_number);
+        self.goodput.merge(&other.goodput);
+        self.slices.merge(&other.slices);
         self.unanswered += other.unanswered;
-        self.paces.merge(&other.paces);
+        self.call_times.merge(&other.call_times);
         for (key, count) in &other.failures {
             *self.failures.entry(*key).or_default() += count;
         }
         self.breakdown.merge(&other.breakdown);
         self.users.merge(&other.users);
         self.judges.merge(&other.judges);
+        match (&mut self.load, &other.load) {
+            (Some(load), Some(other)) => load.merge(other),
+            (load @ None, Some(other)) => *load = Some(other.clone()),
+            (_, None) => {}
+        }
+        self.transcripts = self.transcripts.max(other.transcripts);
+        self.dropped_transcripts += other.dropped_transcripts;
+        self.custom_checks.merge(&other.custom_checks);
+        self.objectives.merge(&other.objectives);
     }
 }

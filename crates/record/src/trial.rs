@@ -1,15 +1,15 @@
-//! One trial as it was played: its verdict and its figures. Its words are in its turns.
+//! One played trial: its verdict and its figures. Its transcript is in its turns.
 
 use std::borrow::Cow;
 
-use scenario::{CaseId, Strategy, TrialId};
+use scenario::{CaseId, Strategy, TrialId, plan::Transcripts};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Blame, Failure, FailureKind, Judgment, Role, Stop, Turn, Verdict,
     battery::{Examined, noted},
     call::Spend,
-    pace::Pace,
+    call_times::CallTimes,
     user_fault::UserConduct,
 };
 
@@ -38,6 +38,12 @@ pub struct Trial {
     /// Conversations held: one for each step with a simulated user or a battery, and one for all scripted messages.
     pub conversations: u32,
     pub duration_ms: u64,
+    /// When it started; only trials of a load tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+    /// When it started, in Unix milliseconds by the worker's clock; 0 in older records.
+    #[serde(default)]
+    pub began_at_ms: u64,
     /// One entry a turn that the agent answered.
     pub latencies: Vec<TurnLatency>,
     /// Turns in which the agent was asked and gave no answer.
@@ -45,13 +51,13 @@ pub struct Trial {
     pub unanswered: u32,
     pub spend: Spend,
     /// How long its calls waited and took.
-    #[serde(default)]
-    pub pace: Pace,
+    #[serde(default, rename = "pace")]
+    pub call_times: CallTimes,
     pub judgments: Vec<Judgment>,
     /// The conduct of the simulated user; `None` where none spoke.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<Box<UserConduct>>,
-    /// What a quality battery examined; other formats have none.
+    /// The examination of a quality battery; other formats have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub examined: Option<Box<Examined>>,
     /// Keep the whole transcript, even if the trial passed.
@@ -73,10 +79,19 @@ pub struct Past {
     pub broken: u32,
 }
 
+/// When a trial of a load started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// From the beginning of the load.
+    pub at_micros: u64,
+    /// How much later than its arrival was due; 0 in slots, and for later attempts.
+    pub late_micros: u64,
+}
+
 /// Whether a trial that ended is played again, at the same place in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replay {
-    /// What the agent said decided it, or another attempt would end alike.
+    /// The agent's reply decided it, or another attempt would end the same way.
     Never,
     /// Our side broke it: as often as the plan allows, and again when the run is resumed.
     Limited,
@@ -85,8 +100,14 @@ pub enum Replay {
 }
 
 impl Trial {
-    /// Only an ERROR or INCONCLUSIVE that is our fault is played again. A verdict on the agent's words stays, and so does a
-    /// judge's answer that it cannot tell. A trial that crashes workers would do so again.
+    /// Whether its words are kept.
+    #[must_use]
+    pub fn is_kept(&self, transcripts: Transcripts) -> bool {
+        self.verdict != Verdict::Pass || transcripts.keeps_passed(self.seed)
+    }
+
+    /// Only an ERROR or INCONCLUSIVE that is our fault is replayed. A verdict on the agent's replies stays, and so does
+    /// a judge's answer that it cannot decide. A trial that crashes workers would crash them again.
     #[must_use]
     pub fn replay(&self) -> Replay {
         let Some(failure) = &self.failure else { return Replay::Never };
@@ -108,6 +129,7 @@ impl Trial {
                 | FailureKind::ExecutionNotAllowed
                 | FailureKind::Poisoned
                 | FailureKind::Cancelled
+                | FailureKind::Dropped
                 | FailureKind::OutOfScope,
                 _,
             ) => Replay::Never,
@@ -119,7 +141,7 @@ impl Trial {
     /// Whether a quota must be raised before more is played.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
-        // A worker of before says it by the failure alone.
+        // Older workers report it only through the failure.
         let kind = self.failure.as_ref().map(|failure| failure.kind);
         self.exhausted || kind == Some(FailureKind::ProviderExhausted)
     }
@@ -131,8 +153,8 @@ impl Trial {
         self.verdict == Verdict::Fail || (self.verdict == Verdict::Error && blame == Some(Blame::Agent))
     }
 
-    /// The past of the attempt that replaces this one. An end that is not replayed automatically was the agent's failure, and
-    /// its replay was requested.
+    /// The past of the attempt that replaces this one. An end that is not replayed automatically was the agent's
+    /// failure, and its replay was requested.
     #[must_use]
     pub fn past_of_the_next(&self) -> Past {
         let Past { failed, broken } = self.past;
@@ -143,8 +165,8 @@ impl Trial {
         }
     }
 
-    /// An attempt failed, and the last one did not. The trial still counts as failed: playing until an agent passes is no
-    /// evidence that it does.
+    /// An attempt failed, and the last one did not. The trial still counts as failed: playing until an agent passes is
+    /// no evidence that it does.
     #[must_use]
     pub fn is_replayed_failure(&self) -> bool {
         self.past.failed > 0 && !self.is_held_against_agent()
@@ -166,7 +188,7 @@ impl Trial {
         most.map(|((_, model), _)| model.as_str())
     }
 
-    /// What a quality battery examined; `None` for other formats, and where nothing was said.
+    /// The examination of a quality battery; `None` for other formats, and if there was no reply.
     #[must_use]
     pub fn examined_in(&self, turns: &[Turn]) -> Option<Cow<'_, Examined>> {
         if turns.is_empty() {
@@ -195,10 +217,12 @@ impl Trial {
             turns: 0,
             conversations: 0,
             duration_ms: 0,
+            start: None,
+            began_at_ms: 0,
             latencies: Vec::new(),
             unanswered: 0,
             spend: Spend::default(),
-            pace: Pace::default(),
+            call_times: CallTimes::default(),
             judgments: Vec::new(),
             user: None,
             examined: None,
@@ -209,11 +233,33 @@ impl Trial {
     }
 }
 
-/// How long the agent took in one turn, without rate-limit waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How long one turn took that the agent answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TurnLatency {
+    /// Service time: the agent's own time, without rate-limit waits.
     pub total_micros: u64,
     pub ttft_micros: Option<u64>,
+    /// Response time, as [`Turn::response_micros`]; `None` in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_micros: Option<u64>,
+    /// Rate-limit waits of its calls to the agent.
+    #[serde(default, skip_serializing_if = "crate::call::is_zero")]
+    pub wait_micros: u64,
+    /// The mean time between two pieces of the streamed answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inter_token_micros: Option<u64>,
+    /// [`Call::per_token_micros`](crate::Call::per_token_micros) of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_token_micros: Option<u64>,
+    /// The tokens of `per_token_micros` are estimated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+    /// The number of the turn in its trial, from 1; 0 in older records.
+    #[serde(default)]
+    pub number: u32,
+    /// From the start of the trial to the end of the turn; 0 in older records.
+    #[serde(default)]
+    pub ended_micros: u64,
 }
 
 #[cfg(test)]
@@ -221,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_our_fault_is_played_again() {
+    fn only_our_faults_are_replayed() {
         use FailureKind as Kind;
         let planned = scenario::Trial {
             number: 0,
@@ -261,7 +307,7 @@ mod tests {
         }
         let blamed = |blame| Failure { blame, ..Failure::new(Kind::ConversationTimeout, "") };
         let slow = |blame| Trial::unplayed(&planned, 1, Verdict::Error, blamed(blame));
-        assert_eq!(slow(Blame::Judge).replay(), Replay::Limited, "whoever reports a failure knows whose it is");
+        assert_eq!(slow(Blame::Judge).replay(), Replay::Limited, "the part that reports a failure knows whose it is");
         assert_eq!(slow(Blame::Agent).replay(), Replay::Never);
         assert!(slow(Blame::Agent).is_held_against_agent() && !slow(Blame::Judge).is_held_against_agent());
     }

@@ -1,12 +1,12 @@
 //! TTFT, the time to first token: from the user's message to the first token of the agent's answer.
 //!
-//! An agent may ask its model several times in a turn, with tool calls in between. Only the last request gives the answer
-//! that the user sees, so all that came before it is part of the TTFT.
+//! An agent may call its model several times in a turn, with tool calls in between. Only the last request gives the
+//! answer that the user sees, so everything before it is part of the TTFT.
 
 use crate::{Role, Turn};
 
 impl Turn {
-    /// The TTFT of the turn; `None` where the answer was not streamed, or did not come.
+    /// The TTFT of the turn; `None` if the answer was not streamed, or did not arrive.
     #[must_use]
     pub fn first_token_micros(&self) -> Option<u64> {
         let last = self.calls.iter().rfind(|call| call.role == Role::Agent && call.error.is_none())?;
@@ -32,9 +32,11 @@ mod tests {
             total_micros,
             retried_micros: 0,
             tokens: Tokens::default(),
+            texts: None,
             estimated: false,
             cost: None,
             plain_priced: false,
+            limits: crate::named_limits::NamedLimits::default(),
             reported_cost: None,
             finish: None,
             tries: 1,

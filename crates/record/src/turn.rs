@@ -14,13 +14,13 @@ pub struct Turn {
     /// The step it belongs to, from 1.
     pub step: u32,
     pub speaker: Origin,
-    /// What the user said, or the program that was run.
+    /// The user's message, or the program that was run.
     pub user: String,
-    /// What the agent answered, or what the program printed; `None` when nothing came. Where the agent called tools
-    /// in between, these are the words after the last call.
+    /// The agent's answer, or the program's output; `None` when there is none. If the agent called tools in between,
+    /// this is the text after the last call.
     pub agent: Option<String>,
-    /// Every message of the agent in this turn, in order, where `agent` alone does not tell: several messages, or words
-    /// before a tool call. Else empty.
+    /// Every message of the agent in this turn, in order, if `agent` alone is not enough: several messages, or text
+    /// before a tool call. Otherwise empty.
     #[serde(default)]
     pub messages: Vec<Said>,
     /// The program's exit code.
@@ -32,11 +32,17 @@ pub struct Turn {
     pub started_micros: u64,
     /// From the user's message to the agent's whole reply, without rate-limit waits.
     pub duration_micros: u64,
-    /// The agent's call, the simulator's that led here, the judges' that followed.
+    /// Response time: from the moment the turn was due to the agent's whole reply, or to the end of the wait for it, with
+    /// rate-limit waits and repeated tries. A turn is due when the user's message is ready, a first turn as much earlier as
+    /// its trial started late. `None` for programs, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_micros: Option<u64>,
+    /// The agent's call, the simulator's that led here, the judges' that followed. Judges' calls are in the order of their
+    /// questions and votes, whichever was answered first.
     pub calls: Vec<Call>,
     /// Notes for the author of the scenario: simulator prompts, termination decisions, skipped parts.
     pub notes: Vec<Note>,
-    /// What came of the simulated user's draft beside its words; most turns have nothing.
+    /// The record of the simulated user's draft; most turns have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Box<Simulated>>,
 }
@@ -84,25 +90,26 @@ impl Turn {
             actions: Vec::new(),
             started_micros,
             duration_micros: 0,
+            response_micros: None,
             calls: Vec::new(),
             notes: Vec::new(),
             simulated: None,
         }
     }
 
-    /// What the user did with its own tools before it spoke.
+    /// The calls of the user's own tools before this message.
     #[must_use]
     pub fn user_calls(&self) -> &[ToolCall] {
         self.simulated.as_ref().map_or(&[], |it| &it.calls)
     }
 
-    /// What the user said, as its model wrote it: without the errors of its typing.
+    /// The user's message as its model wrote it, without typing errors.
     #[must_use]
     pub fn meant(&self) -> &str {
         self.simulated.as_ref().and_then(|it| it.untyped.as_deref()).unwrap_or(&self.user)
     }
 
-    /// All that the agent said in this turn, each message on lines of its own; `None` when nothing came.
+    /// The agent's whole text of this turn, each message on its own lines; `None` when there is none.
     #[must_use]
     pub fn said(&self) -> Option<Cow<'_, str>> {
         match self.messages.as_slice() {
@@ -112,7 +119,7 @@ impl Turn {
         }
     }
 
-    /// The agent's messages and tool calls in the order in which they came. Empty messages are left out.
+    /// The agent's messages and tool calls in order, without empty messages.
     #[must_use]
     pub fn parts(&self) -> Vec<Part<'_>> {
         let mut parts = Vec::with_capacity(self.tool_calls.len() + self.messages.len() + 1);
@@ -186,6 +193,7 @@ mod tests {
             actions: Vec::new(),
             started_micros: 0,
             duration_micros: 0,
+            response_micros: None,
             calls: Vec::new(),
             notes: Vec::new(),
             simulated: None,
@@ -193,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_and_tool_calls_stand_in_their_order() {
+    fn messages_and_tool_calls_are_in_order() {
         type Row<'a> = (Option<&'a str>, &'a [(&'a str, u32)], &'a [&'a str], &'a str, Option<&'a str>);
         let rows: [Row<'_>; 8] = [
             (None, &[], &[], "", None),
@@ -208,7 +216,7 @@ mod tests {
                 "a() Wait. b() Done. c()",
                 Some("Wait.\nDone."),
             ),
-            // Words before a call that nothing followed, and a turn that failed after them.
+            // Text before a call that nothing followed, and a turn that failed after it.
             (Some("Wait."), &[("Wait.", 0)], &["a"], "Wait. a()", Some("Wait.")),
             (None, &[("Wait.", 0)], &["a"], "Wait. a()", Some("Wait.")),
         ];
@@ -225,7 +233,7 @@ mod tests {
             assert_eq!(shown.join(" "), expected);
             assert_eq!(turn.said().as_deref(), said);
         }
-        // More than there are: after all of them.
+        // A number beyond the calls: after all of them.
         let turn = turn(Some("b"), &[("a", u32::MAX), ("b", u32::MAX)], &["x"]);
         assert!(matches!(turn.parts()[..], [Part::Called(_), Part::Said("a"), Part::Said("b")]));
     }
@@ -236,7 +244,7 @@ mod tests {
         assert_eq!(transcript(&turns), "Turn 1:\nUser: Where is my order?\nAgent: Wait.\nDone.\n");
     }
 
-    /// A line of `transcripts.jsonl` as it was written before turns had messages.
+    /// A line of `transcripts.jsonl` from before turns had messages.
     #[test]
     fn a_turn_of_the_last_version_is_read() {
         let old = r#"{"number":1,"step":1,"speaker":"scripted","user":"Hi","agent":"Hello","exit_code":null,

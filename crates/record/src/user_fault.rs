@@ -1,4 +1,4 @@
-//! What the simulated user did wrong: our fault, never the agent's.
+//! Faults of the simulated user: our fault, never the agent's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ impl FaultKind {
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     Minor,
-    /// What the agent did with it says nothing about the agent.
+    /// The agent's reaction to it says nothing about the agent.
     Critical,
 }
 
@@ -119,7 +119,7 @@ pub struct KindCount {
 }
 
 impl UserConduct {
-    /// Counts the faults of one line. A kind counts once as refused and once as sent.
+    /// Counts the faults of one line. Each kind counts once as refused and once as sent.
     pub fn add_line(&mut self, faults: &[UserFault]) {
         self.lines += 1;
         for kind in FaultKind::ALL {
@@ -138,10 +138,10 @@ impl UserConduct {
     }
 }
 
-/// Folds a critical fault that the agent got into the end of a trial: INCONCLUSIVE, and what it took the place of.
+/// Folds a critical fault that reached the agent into the end of a trial: INCONCLUSIVE, with the replaced verdict.
 ///
-/// The agent answered what no user says, so neither its success nor its failure counts, nor does another attempt. A trial
-/// that was cancelled or skipped stays so.
+/// The agent answered something that no user would say, so neither its success nor its failure counts, and another
+/// attempt would not help. A trial that was cancelled or skipped stays so.
 #[must_use]
 pub fn fold(
     verdict: Verdict,

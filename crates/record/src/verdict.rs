@@ -1,10 +1,10 @@
-//! The one place where judgments fold into a verdict.
+//! The only place where judgments fold into a verdict.
 
 use scenario::Strategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, FailureKind, Finding, Judgment, Scope};
+use crate::{Blame, Failure, FailureKind, Finding, Judgment, Scope};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
@@ -38,8 +38,8 @@ impl Verdict {
 ///
 /// all_pass: any FAIL gives FAIL; else any ERROR or INCONCLUSIVE gives that; else PASS.
 /// any_pass: any PASS gives PASS; else any ERROR or INCONCLUSIVE gives that; else FAIL.
-/// Nothing to judge gives INCONCLUSIVE. Judgments that only inform or do not apply are passed over. An ERROR that is but a judge
-/// whom nobody can ask gives SKIPPED.
+/// Nothing to judge gives INCONCLUSIVE. Judgments that only inform or do not apply are ignored. An ERROR whose only
+/// cause is a missing judge gives SKIPPED.
 #[must_use]
 pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
     let required =
@@ -80,9 +80,9 @@ pub fn fold(strategy: Strategy, judgments: &[Judgment]) -> (Verdict, Option<Fail
     }
 }
 
-/// Weighs judgments: those that pass must have at least this share (0 to 1) of the weight of all required ones.
+/// Weighs judgments: the passed ones must have at least this share (0 to 1) of the weight of all required ones.
 ///
-/// Where only those that could not be judged decide it, the verdict is theirs.
+/// If the judgments that could not be made would decide, the verdict is theirs.
 #[must_use]
 pub fn weigh(share: f64, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
     let weight = |findings: &[Finding]| -> f64 {
@@ -113,8 +113,8 @@ pub fn weigh(share: f64, judgments: &[Judgment]) -> (Verdict, Option<Failure>) {
     (Verdict::Fail, Some(Failure { step, turn, ..Failure::new(FailureKind::CheckFailed, message) }))
 }
 
-/// The share of the weight of all required judgments that passed, 0 to 1, with one that was not judged counting as not
-/// passed. `None` where all weigh the same, so that there is nothing to weigh.
+/// The share of the weight of all required judgments that passed, 0 to 1; a missing judgment counts as not passed.
+/// `None` if all weights are equal, so that there is nothing to weigh.
 #[must_use]
 pub fn weighted_score(judgments: &[Judgment]) -> Option<f64> {
     let required =
@@ -125,14 +125,15 @@ pub fn weighted_score(judgments: &[Judgment]) -> Option<f64> {
     (total > 0.0).then(|| passed / total)
 }
 
-/// The verdict of a trial: its judgments, and what kept it from being played to the end.
+/// The verdict of a trial: from its judgments, and from what aborted it.
 ///
-/// A trial that broke off is ERROR, whatever passed before. But a FAIL under all_pass stays a FAIL, whatever broke it off:
-/// nothing that could still have come would have changed it. A trial that the operator does not allow, or has no judge
-/// for, is SKIPPED. One whose user was asked for what the scenario does not give is INCONCLUSIVE. With a `required_score` judgments are weighed instead of folded.
+/// An aborted trial is ERROR, whatever passed before. But a FAIL under all_pass stays a FAIL: nothing that was still to
+/// come would have changed it. A trial that the operator does not allow, or that has no judge, is SKIPPED. A trial in
+/// which the agent asked the user for something that the scenario does not give is INCONCLUSIVE. With a
+/// `required_score` judgments are weighed instead of folded.
 ///
-/// Where the scenario must fail (`expect_failure`), PASS and FAIL are exchanged, and a trial that broke off is ERROR in
-/// any case: an agent that is not there has not failed in the way that is looked for.
+/// If the scenario must fail (`expect_failure`), PASS and FAIL are swapped, and an aborted trial is ERROR in any case:
+/// an agent that is down has not failed in the expected way.
 #[must_use]
 pub fn conclude(
     strategy: Strategy,
@@ -154,7 +155,11 @@ pub fn conclude(
         FailureKind::Cancelled => (Verdict::Cancelled, Some(failure)),
         _ if is_decided => fold(strategy, judgments),
         FailureKind::ExecutionNotAllowed | FailureKind::JudgeMissing => (Verdict::Skipped, Some(failure)),
-        FailureKind::OutOfScope => (Verdict::Inconclusive, Some(failure)),
+        // A judge that answered, and whose answer says nothing, is no error.
+        FailureKind::OutOfScope
+        | FailureKind::EvidenceNotFound
+        | FailureKind::JudgeTruncated
+        | FailureKind::Undecided => (Verdict::Inconclusive, Some(failure)),
         _ => (Verdict::Error, Some(failure)),
     }
 }
@@ -177,7 +182,12 @@ fn blame(judgment: &Judgment) -> Failure {
         Finding::Inconclusive => FailureKind::JudgeMalformed,
         _ => FailureKind::JudgeFailed,
     });
-    let failure = Failure::new(kind, format!("{}: {}", judgment.check, judgment.reason)).in_step(judgment.scope.step());
+    let mut failure =
+        Failure::new(kind, format!("{}: {}", judgment.check, judgment.reason)).in_step(judgment.scope.step());
+    // A custom check that cannot tell asked no judge.
+    if kind == FailureKind::Undecided && judgment.custom.is_some() {
+        failure.blame = Blame::Infra;
+    }
     match judgment.scope {
         Scope::Turn { turn, .. } => failure.in_turn(turn),
         Scope::Conversation { .. } | Scope::Step { .. } => failure,
@@ -187,7 +197,6 @@ fn blame(judgment: &Judgment) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Blame;
 
     fn judgments(findings: &[Finding]) -> Vec<Judgment> {
         findings
@@ -207,6 +216,7 @@ mod tests {
                 weight: 1.0,
                 ballots: Vec::new(),
                 jury: None,
+                custom: None,
             })
             .collect()
     }
@@ -241,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_informs_is_passed_over() {
+    fn informing_judgments_are_ignored() {
         use Finding::{Error as E, Fail as F, Pass as P};
         // The first judgment only informs.
         let rows: [(Strategy, &[Finding], Verdict); 5] = [
@@ -263,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_who_is_missing_skips_what_nothing_else_failed() {
+    fn a_missing_judge_skips_a_trial_that_did_not_fail() {
         use Finding::{Error as E, Fail as F, Pass as P};
         for (findings, expected) in [(&[P, E][..], Verdict::Skipped), (&[F, E], Verdict::Fail)] {
             let mut judgments = judgments(findings);
@@ -273,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_decide_where_a_score_is_required() {
+    fn weights_decide_if_a_score_is_required() {
         use Finding::{Error as E, Fail as F, Inconclusive as I, Pass as P};
         type Row<'a> = (f64, &'a [(Finding, f64)], Verdict);
         let rows: [Row<'_>; 10] = [
@@ -315,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_apply_does_not_count() {
+    fn judgments_that_do_not_apply_do_not_count() {
         use Finding::{Error, Fail, NotApplicable, Pass};
         for (findings, expected) in [
             (&[NotApplicable][..], Verdict::Inconclusive),
@@ -346,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_broke_off_is_an_error_unless_it_had_failed() {
+    fn an_aborted_trial_is_an_error_unless_it_had_failed() {
         let agent = Failure::new(FailureKind::AgentTimeout, "no reply");
         let simulator = Failure::new(FailureKind::SimulatorFailed, "no line");
         let skipped = Failure::new(FailureKind::ExecutionNotAllowed, "off");
@@ -355,12 +365,19 @@ mod tests {
         };
         assert_eq!(all(&[Finding::Pass], &agent), Verdict::Error);
         assert_eq!(all(&[Finding::Fail], &agent), Verdict::Fail);
-        // A FAIL that was decided stays one, whoever fails afterwards; only a trial that was called off is played anew.
+        // A decided FAIL stays a FAIL, whatever fails afterwards; only a cancelled trial is played again.
         assert_eq!(all(&[Finding::Fail], &simulator), Verdict::Fail);
         for kind in [FailureKind::JudgeFailed, FailureKind::HookFailed, FailureKind::JudgeMissing] {
             assert_eq!(all(&[Finding::Fail, Finding::Pass], &Failure::new(kind, "gone")), Verdict::Fail);
         }
         assert_eq!(all(&[Finding::Pass], &simulator), Verdict::Error);
+        for kind in [FailureKind::EvidenceNotFound, FailureKind::JudgeTruncated, FailureKind::Undecided] {
+            assert_eq!(
+                all(&[Finding::Pass], &Failure::new(kind, "a stop condition")),
+                Verdict::Inconclusive,
+                "{kind:?}"
+            );
+        }
         assert_eq!(all(&[Finding::Fail], &Failure::new(FailureKind::Cancelled, "stop")), Verdict::Cancelled);
         assert_eq!(all(&[], &skipped), Verdict::Skipped);
         assert_eq!(all(&[], &Failure::new(FailureKind::JudgeMissing, "no key")), Verdict::Skipped);

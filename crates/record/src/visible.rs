@@ -1,9 +1,8 @@
-//! Characters that steer: a terminal obeys them, or they turn the order of what is read. What others wrote shows them as
-//! escapes, and does nothing.
+//! Control characters: a terminal obeys them, or they change the reading direction. Foreign texts show them as escapes.
 
 use std::borrow::Cow;
 
-/// C0 and C1 with DEL, the marks and overrides of writing directions, and the two separators that end lines.
+/// C0, C1 and DEL, marks and overrides of the writing direction, and the two separators that end lines.
 #[must_use]
 pub fn steers(character: char) -> bool {
     character.is_control()
@@ -30,7 +29,7 @@ pub fn json(text: &str) -> Cow<'_, str> {
     escaped(text, hidden, |character| format!("\\u{:04x}", u32::from(character)))
 }
 
-/// As [`json`], for text that is given away: it is returned as it came where nothing in it steers.
+/// Like [`json`], for owned text: it is returned unchanged if it has no control characters.
 #[must_use]
 pub fn json_owned(text: String) -> String {
     match json(&text) {
@@ -39,8 +38,8 @@ pub fn json_owned(text: String) -> String {
     }
 }
 
-/// Whether all of it is ASCII without DEL. Lines of JSON are long and nearly always so: blocks without a way out early are compared
-/// many bytes at once, where decoding each character costs a tenth of what a short conversation does.
+/// Whether all of it is ASCII without DEL. Lines of JSON are long and nearly always so: blocks without an early exit
+/// are compared many bytes at once, whereas decoding each character takes a tenth of the time of a short conversation.
 fn is_plain(text: &str) -> bool {
     text.as_bytes().chunks(64).all(|block| block.iter().fold(true, |plain, byte| plain & (*byte < 0x7f)))
 }

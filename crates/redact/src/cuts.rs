@@ -1,11 +1,10 @@
-//! Texts that were cut short before they came here: the cut may have gone through a secret, and what is left of it
-//! stands before the `…`.
+//! Texts that were cut before redaction: the cut may have split a secret, whose first part is before the `…`.
 
 use std::borrow::Cow;
 
 use crate::mark::{MARK, SHORTEST_SECRET};
 
-/// What stands where something was left out.
+/// The mark of an omission.
 const CUT: char = '…';
 
 pub(crate) fn redact<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
@@ -26,7 +25,7 @@ pub(crate) fn redact<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
     Cow::Owned(clean)
 }
 
-/// How many bytes of the secret's beginning, but not all of it, the text ends with: the most there are.
+/// The length of the longest proper prefix of the secret with which the text ends.
 fn left_of(secret: &str, text: &str) -> Option<usize> {
     let most = secret.len().min(text.len() + 1);
     let ends = (SHORTEST_SECRET..most).rev().filter(|end| secret.is_char_boundary(*end));
@@ -38,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_cut_left_of_a_secret_goes_too() {
+    fn the_rest_of_a_cut_secret_is_hidden_too() {
         let secrets = ["pa55/\"wörd\"".to_owned(), "pa55/\\\"wörd\\\"".to_owned(), "another-one".to_owned()];
         for (text, clean) in [
             ("it is pa55/\"w…", "it is [redacted]…"),

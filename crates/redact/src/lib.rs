@@ -1,8 +1,9 @@
-//! Keys never leave the process: live secrets and whatever looks like one are replaced in every text that goes out.
+//! Keys never leave the process: registered secrets and everything that looks like one are replaced in all outgoing
+//! text.
 //!
-//! [`register`] is called where a key is resolved, [`redact`] where text leaves. The redactor finds known secrets as they are
-//! and as JSON, URLs and base64 carry them (`variants`), and unknown ones by their shape (`shapes`). A text that was cut
-//! short before it came here may end in the beginning of a secret (`cuts`).
+//! [`register`] is called where a key is resolved, [`redact`] where text leaves. The redactor finds registered secrets
+//! as they are and in JSON, URLs and base64 (`variants`), and unknown ones by their shape (`shapes`). A text that was
+//! cut before may end with a part of a secret (`cuts`).
 
 mod cuts;
 mod mark;

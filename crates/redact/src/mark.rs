@@ -3,5 +3,5 @@
 /// Replaces a secret.
 pub const MARK: &str = "[redacted]";
 
-/// Shorter "secrets" are words of ordinary text: replacing them would spoil every page and protect nothing.
+/// Shorter "secrets" are ordinary words: replacing them would spoil every page and protect nothing.
 pub const SHORTEST_SECRET: usize = 6;

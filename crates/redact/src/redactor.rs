@@ -16,7 +16,7 @@ use crate::{
 
 static KNOWN: LazyLock<RwLock<Arc<Redactor>>> = LazyLock::new(RwLock::default);
 
-/// Lets no sink show this secret from now on; false where it is too short to be told from ordinary text.
+/// Hides this secret in every sink from now on. Returns false if it is too short to distinguish it from ordinary text.
 pub fn register(secret: &str) -> bool {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     if known.secrets.iter().any(|old| old == secret) {
@@ -31,7 +31,7 @@ pub fn register(secret: &str) -> bool {
     true
 }
 
-/// What is registered now, for those who clean many texts at once.
+/// The registered secrets, for callers that clean many texts.
 #[must_use]
 pub fn known() -> Arc<Redactor> {
     Arc::clone(&KNOWN.read().unwrap_or_else(PoisonError::into_inner))
@@ -47,9 +47,9 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Vec<String>,
-    /// `None` where there is no secret to look for.
+    /// `None` if there are no secrets.
     finder: Option<AhoCorasick>,
-    /// What a text may be cut in the middle of.
+    /// Secrets that a text may be cut inside of.
     whole: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl Redactor {
 
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        // Names and ids, mostly: there are as many of them in a record as there are longer texts.
+        // Mostly names and ids: a record has as many of them as longer texts.
         if text.len() < SHORTEST_SECRET {
             return Cow::Borrowed(text);
         }
@@ -102,7 +102,7 @@ fn then<'a>(text: Cow<'a, str>, look: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, 
     }
 }
 
-/// Matches that touch become one mark: how many pieces a secret had is nobody's business.
+/// Adjacent matches become one mark, which hides how many pieces a secret had.
 fn replace(finder: &AhoCorasick, text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = 0;

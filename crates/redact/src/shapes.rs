@@ -1,13 +1,14 @@
-//! What keys look like, for those that nobody registered: `sk-…`, `Bearer …`, JSON web tokens, AWS access keys.
+//! The shapes of keys, for unregistered ones: `sk-…`, `Bearer …`, JSON web tokens, AWS access keys.
 
 use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-/// [`crate::MARK`], after what stood before the key.
+/// [`crate::MARK`], after the text before the key.
 const REPLACEMENT: &str = "${before}[redacted]";
 
-/// A key begins a word, or follows an escaped line break of JSON (`\nsk-…`, where no word begins).
+/// A key starts a word, or follows an escaped line break of JSON (`
+/// sk-…`, where no word starts).
 static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?P<before>(?-u:\b)|\\[nrt])(?:",
@@ -24,7 +25,8 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
 const SHORTEST: usize = 19;
 
 pub(crate) fn redact(text: &str) -> Cow<'_, str> {
-    if text.len() < SHORTEST {
+    // Replacing makes room for captures first, even if there is nothing to replace.
+    if text.len() < SHORTEST || !SHAPES.is_match(text) {
         return Cow::Borrowed(text);
     }
     SHAPES.replace_all(text, REPLACEMENT)

@@ -1,12 +1,12 @@
-//! How a secret may be dressed where it shows up: in JSON, HTML or a URL, in hexadecimal digits, in base64 once or
-//! twice, in capitals, or line by line.
+//! The forms in which a secret may appear: in JSON, HTML or a URL, in hexadecimal digits, in base64 once or twice, in
+//! capitals, or line by line.
 
 use crate::mark::SHORTEST_SECRET;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Lines of a key file that are shorter say nothing by themselves.
+/// Shorter lines of a key file reveal nothing by themselves.
 const SHORTEST_LINE: usize = 16;
 
 /// Every text to look for, each once.
@@ -21,7 +21,7 @@ pub(crate) fn of(secret: &str) -> Vec<String> {
     all
 }
 
-/// As it is, and as it stands between quotes.
+/// The secret as it is, and between quotes.
 pub(crate) fn quoted(secret: &str) -> Vec<String> {
     let mut all = vec![secret.to_owned(), json(secret), secret.escape_debug().to_string()];
     all.sort_unstable();
@@ -60,7 +60,7 @@ fn dresses(secret: &str) -> Vec<String> {
     all
 }
 
-/// In capitals or without, a word is ordinary text.
+/// Whether the secret is not an ordinary word in any case.
 fn is_no_word(secret: &str) -> bool {
     secret.chars().any(|character| character.is_ascii_digit()) && secret.chars().any(char::is_alphabetic)
 }
@@ -114,12 +114,12 @@ fn percent(secret: &str, lower: bool, space: &str) -> String {
     text
 }
 
-/// The digits of the secret's base64 that are the same whatever stands around it, when it begins `lead` bytes
-/// into a group of three (`user:secret` encodes a secret that does not begin a group).
+/// The digits of the secret's base64 that do not depend on the text around it, when it starts `lead` bytes into a group
+/// of three (`user:secret` encodes a secret in the middle of a group).
 fn base64(secret: &[u8], lead: usize, alphabet: &[u8; 64]) -> String {
     let mut bytes = vec![0; lead];
     bytes.extend_from_slice(secret);
-    // A digit holds six bits: the first that holds none of the lead's, up to the last that the secret fills.
+    // A digit holds six bits: from the first without bits of the lead to the last that the secret fills.
     let first = (lead * 8).div_ceil(6);
     let last = bytes.len() * 8 / 6;
     (first..last)
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn base64_is_that_of_the_standard() {
-        // The test vectors of RFC 4648, section 10, without the last digit where padding would touch it.
+        // The test vectors of RFC 4648, section 10, without the last digit if it depends on padding.
         for (plain, expected) in [("foo", "Zm9v"), ("foobar", "Zm9vYmFy"), ("fooba", "Zm9vYm"), ("foob", "Zm9vY")] {
             assert_eq!(base64(plain.as_bytes(), 0, STANDARD), expected, "{plain}");
         }
@@ -154,7 +154,7 @@ mod tests {
     fn a_plain_key_has_few_variants() {
         let all = of("abcdefghij");
         assert!(all.contains(&"abcdefghij".to_owned()));
-        // As it is, four times in hexadecimal digits, three times in base64, and each of these three times again.
+        // The plain form, four in hexadecimal digits, three in base64, and each of these three times again.
         assert_eq!(all.len(), 1 + 4 + 3 + 9, "{all:?}");
         assert!(!all.contains(&"ABCDEFGHIJ".to_owned()), "a word in capitals is a word");
     }

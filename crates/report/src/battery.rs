@@ -1,6 +1,6 @@
-//! Quality batteries: workbooks, distributions and conversations beside the pages, and totals within them.
+//! Quality batteries: workbooks, distributions and conversations as separate files, and totals on the pages.
 //!
-//! [`sheet`], [`totals`] and `examined` are the numbers; [`workbook`], [`csv`] and [`books`] write them.
+//! [`sheet`], [`totals`] and `examined` compute the numbers; [`workbook`], [`csv`] and [`books`] write them.
 
 pub(crate) mod books;
 mod csv;

@@ -8,18 +8,18 @@ pub(crate) fn find(summary: &Summary, number: u64) -> Option<&CaseSummary> {
     there.filter(|case| case.number == number).or_else(|| summary.cases.iter().find(|case| case.number == number))
 }
 
-/// What a case without a persona is listed under.
+/// The heading of cases without a persona.
 pub(crate) fn persona(case: &CaseSummary) -> &str {
     case.persona.as_deref().unwrap_or("–")
 }
 
-/// The scenario, with its file where another file has a scenario of the same name.
+/// The scenario, with its file if another file has a scenario of the same name.
 pub(crate) fn scenario(case: &CaseSummary) -> &str {
     // Summaries of versions before 0.2 have no title.
     if case.title.is_empty() { &case.scenario } else { &case.title }
 }
 
-/// What tells a case from the others of its scenario and persona: the question that was asked, or its combination.
+/// What distinguishes a case from others of its scenario and persona: its question, or its combination.
 pub(crate) fn variant(case: &CaseSummary) -> Option<&str> {
     case.variant.as_deref().or(case.combination.as_deref())
 }
@@ -47,7 +47,7 @@ pub(crate) fn several_agents(cases: &[CaseSummary]) -> bool {
     cases.windows(2).any(|pair| pair[0].agent != pair[1].agent)
 }
 
-/// [`name`] and the agent: what tells a case from all others of its run.
+/// [`name`] and the agent, which identify a case within its run.
 pub(crate) fn full_name(case: &CaseSummary) -> String {
     format!("{} @ {}", name(case), case.agent)
 }

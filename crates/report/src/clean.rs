@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// One line, without characters that steer a terminal or turn the order of what is read.
+/// One line, without characters that control a terminal or change the reading direction.
 #[must_use]
 pub fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
@@ -18,12 +18,12 @@ pub fn clean(text: &str) -> String {
     cleaned.trim().to_owned()
 }
 
-/// Cut to `columns`, with a dot-dot-dot where more was there.
+/// Cut to `columns`, with an ellipsis if something was cut.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     let mut taken = 0;
     for (index, character) in text.char_indices() {
         let wide = character.width().unwrap_or(0);
-        // The last column is kept for the dots, unless this character is the last.
+        // The last column is reserved for the ellipsis, unless this is the last character.
         let last = index + character.len_utf8() == text.len();
         if taken + wide > columns.saturating_sub(usize::from(!last)) {
             return format!("{}…", text[..index].trim_end());
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_is_taken_out() {
+    fn control_characters_are_removed() {
         for (text, cleaned) in [
             ("plain", "plain"),
             ("a\u{1b}[31mred\u{1b}[0m", "a[31mred[0m"),

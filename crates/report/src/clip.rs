@@ -1,8 +1,8 @@
-//! Long texts, cut to what a page can carry; the whole is in `transcripts.jsonl`.
+//! Cuts long texts to the size of a page; `transcripts.jsonl` has the whole.
 
 use crate::figures;
 
-/// The first `chars` characters, with a dot-dot-dot where more were there.
+/// The first `chars` characters, with an ellipsis if there were more.
 pub(crate) fn ellipsis(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         None => text.to_owned(),
@@ -16,7 +16,7 @@ pub(crate) fn clip(text: &mut String, most: usize) {
     let more = text[end..].chars().count() as u64;
     text.truncate(end);
     text.push_str(&format!("… [{} more in transcripts.jsonl]", figures::plural(more, "character", "characters")));
-    // A reply may have a megabyte, which truncating alone would keep.
+    // A reply may have a megabyte, whose memory truncating alone would keep.
     text.shrink_to_fit();
 }
 

@@ -1,16 +1,26 @@
-//! What the pages of a report say, as data that is made once. Markdown, the terminal and HTML only lay it out.
+//! The content of a report's pages, as data that is computed once. Markdown, the terminal and HTML only lay it out.
 
 mod battery;
 mod breakdowns;
+pub(crate) mod compare;
+mod custom_checks;
+mod drift;
+pub(crate) mod events;
 mod faults;
 mod headline;
 mod informing;
 mod judges;
 mod latency;
+pub(crate) mod load;
 pub(crate) mod model;
+mod named_limits;
+mod quarantine;
 mod room;
+mod search;
 mod simulated_user;
 mod spend;
+mod transcripts;
+pub(crate) mod trends;
 
 use record::Summary;
 
@@ -21,7 +31,7 @@ pub(crate) use self::{
 };
 use crate::{Found, matrix::Matrix, spending};
 
-/// A whole report, cut to what a page has room for.
+/// A whole report, cut to the room of a page.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) headline: Headline,
@@ -31,17 +41,28 @@ pub(crate) struct Document {
 
 impl Document {
     pub(crate) fn of(summary: &Summary, found: &Found, room: Room) -> Self {
-        let mut sections = vec![matrix(summary, room)];
+        let mut sections = vec![compare::section(found, room), matrix(summary, room)];
         sections.extend(breakdowns::sections(summary, room));
         sections.push(breakdowns::checks(summary, room));
         sections.push(breakdowns::metrics(summary, room));
         sections.push(battery::section(summary, &found.examined, room));
         sections.push(failures(summary, found, room));
+        sections.push(quarantine::section(summary, room));
+        sections.push(transcripts::section(summary));
         sections.push(judges::section(summary));
+        sections.push(custom_checks::section(summary));
         sections.push(informing::section(summary, &found.informing, room));
         sections.push(simulated_user::section(summary, room));
+        sections.push(events::section(summary));
+        sections.push(load::section(summary, room));
+        sections.push(search::section(summary, room));
+        sections.push(load::by_step(summary, room));
+        sections.push(drift::section(summary));
         sections.push(latency::section(summary, room));
+        sections.push(latency::by_turn(summary, room));
+        sections.push(latency::by_model(summary, room));
         sections.push(throttling(summary));
+        sections.push(named_limits::section(summary));
         sections.push(spend::section(summary));
         if room.agent_failures {
             sections.push(faults::of_agent(summary));

@@ -19,7 +19,11 @@ pub enum Ending {
 impl Ending {
     #[must_use]
     pub fn of(summary: &Summary) -> Self {
-        Self::of_state(summary.run.state, summary.run.exhausted, summary.verdict)
+        let run = &summary.run;
+        // Nobody interrupted a run that gabfest itself stopped, so its gates decide.
+        let by_itself = run.state == RunState::Interrupted && run.stopped.is_some() && !run.exhausted;
+        let state = if by_itself { RunState::Finished } else { run.state };
+        Self::of_state(state, run.exhausted, summary.verdict)
     }
 
     /// Trials that a used-up quota broke are played when the run is resumed, so a run that has some is not finished.

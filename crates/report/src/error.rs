@@ -1,4 +1,4 @@
-//! What may go wrong while a report is made.
+//! Errors while a report is rendered.
 
 use std::{io, path::PathBuf};
 

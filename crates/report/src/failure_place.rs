@@ -1,4 +1,4 @@
-//! Where in its conversation a trial failed.
+//! The place in its conversation where a trial failed.
 
 use std::fmt;
 

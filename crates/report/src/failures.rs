@@ -1,5 +1,5 @@
-//! Failures that are alike, counted over every trial of a run: the same check, the same reason but for its numbers, the
-//! same turn.
+//! Groups similar failures over all trials of a run: the same check, the same reason except for its numbers, the same
+//! turn.
 
 mod folded;
 
@@ -12,23 +12,23 @@ use record::{Blame, Summary, Trial, Verdict, summary::CaseSummary};
 
 use crate::{cases, clip, failure_place::FailurePlace, figures};
 
-/// Different failures that are told apart; what comes later is only counted by the summary.
+/// How many different failures are kept; the summary only counts later ones.
 const KINDS: usize = 2_000;
 const REASON_CHARS: usize = 400;
 
 /// Fed trial by trial, in the plan's order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Failures {
-    /// By case: what a case is called, only the summary knows.
+    /// By case, because only the summary has the names of cases.
     kinds: BTreeMap<(u64, Kind), Alike>,
 }
 
-/// What alike failures have in common.
+/// What similar failures have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     verdict: Verdict,
     place: FailurePlace,
-    /// The check and what it found, without what differs from trial to trial.
+    /// The check and its finding, without the parts that differ between trials.
     folded: String,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Kind {
 struct Alike {
     trials: u64,
     severity: u8,
-    /// Of the first, as it was written.
+    /// Of the first one, as written.
     reason: String,
     /// Whether all have that very reason.
     same: bool,
@@ -51,20 +51,20 @@ pub(crate) struct First {
     pub(crate) repeat: u32,
 }
 
-/// Alike failures of one agent, whatever the scenario, the persona and the parameters.
+/// Similar failures of one agent, over all scenarios, personas and parameters.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// The case where all are of one, else the scenario where all are of one, else how many scenarios.
+    /// The case if all are of one, or else the scenario if all are of one, or else the number of scenarios.
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Where the run has more than one.
+    /// Set if the run has more than one.
     agent: Option<String>,
-    /// The check and what it found in the first.
+    /// The check and its finding in the first one.
     reason: String,
     same: bool,
     pub(crate) trials: u64,
     pub(crate) first: First,
-    /// Scenarios, personas or combinations with their trials, the most frequent first; empty where one has all.
+    /// Scenarios, personas or combinations with their trials, the most frequent first; empty if one has all.
     pub(crate) shares: Vec<(String, u64)>,
     severity: u8,
     /// By case.
@@ -139,7 +139,7 @@ pub(crate) fn severity(trial: &Trial) -> u8 {
 }
 
 impl Kind {
-    /// With the reason as it was written, perhaps cut; `None` where there is nothing to explain.
+    /// With the reason as written, possibly cut; `None` if there is nothing to explain.
     fn of(trial: &Trial) -> Option<(Self, String)> {
         if matches!(trial.verdict, Verdict::Pass | Verdict::Cancelled) {
             return None;
@@ -165,7 +165,7 @@ impl Group {
         self.kind.place.to_string()
     }
 
-    /// The check and what it found; where that differs from trial to trial, in the first of them.
+    /// The check and its finding; if it differs between trials, that of the first one.
     pub(crate) fn reason(&self) -> String {
         if self.same { self.reason.clone() } else { format!("e.g. {}", self.reason) }
     }

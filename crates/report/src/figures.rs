@@ -1,9 +1,9 @@
-//! Numbers as people read them: shares, times, counts and money.
+//! Formats numbers for people: shares, times, counts and money.
 
 pub(crate) use record::count::{digits as count, plural};
 use record::{
     Summary, Usd,
-    summary::{Attempts, CaseSummary, Latencies, Rate, RunState, Totals, Wall},
+    summary::{Attempts, CaseSummary, Goodput, Latencies, Rate, RateScope, RunState, Totals, Wall},
     tally::Counts,
 };
 
@@ -16,12 +16,12 @@ pub fn percent(share: f64) -> String {
     if tenths.fract().abs() < 1e-9 { format!("{tenths:.0}%") } else { format!("{tenths:.1}%") }
 }
 
-/// `83.3%`, or a dash where nothing was judged.
+/// `83.3%`, or a dash if nothing was judged.
 pub(crate) fn estimate(rate: &Rate) -> String {
     rate.estimate.map_or_else(|| "–".to_owned(), percent)
 }
 
-/// `64–93%`: an interval's ends, in whole percents rounded outwards.
+/// `64–93%`: an interval in whole percents, rounded outwards.
 pub(crate) fn interval(rate: &Rate) -> String {
     if rate.n == 0 {
         return "–".to_owned();
@@ -31,12 +31,25 @@ pub(crate) fn interval(rate: &Rate) -> String {
     format!("{low:.0}–{high:.0}%")
 }
 
+/// `, for this scenario`, `, for these 3 scenarios`, `, for scenarios like these 12`: what the interval of a run's success rate is about.
+pub(crate) fn scope(totals: &Totals) -> String {
+    match totals.success_rate_scope {
+        None | Some(RateScope { scenarios: 0, .. }) => String::new(),
+        Some(RateScope { scenarios: 1, .. }) => ", for this scenario".to_owned(),
+        Some(RateScope { scenarios, clustered: false, .. }) => format!(", for these {} scenarios", count(scenarios)),
+        Some(RateScope { scenarios, clustered: true, .. }) => {
+            format!(", for scenarios like these {}", count(scenarios))
+        }
+    }
+}
+
 /// `4/5`: passed of the trials in the success rate.
 pub(crate) fn passed(counts: &Counts) -> String {
     format!("{}/{}", count(counts.pass), count(counts.conclusive()))
 }
 
-/// Where errors of the agent make the two rates differ: `judged pass rate 88.9% (16 of 18), without 2 errors of the agent`.
+/// If errors of the agent make the two rates differ: `judged pass rate 88.9% (16 of 18), without 2 errors of the
+/// agent`.
 pub(crate) fn judged_pass_rate(totals: &Totals) -> Option<String> {
     let counts = totals.trials.counts();
     (counts.agent_errors > 0).then(|| {
@@ -50,19 +63,19 @@ pub(crate) fn judged_pass_rate(totals: &Totals) -> Option<String> {
     })
 }
 
-/// `3`, where it is not 1.
+/// `3`, if it is not 1.
 pub(crate) fn weight(case: &CaseSummary) -> Option<String> {
     (case.weight != 1.0).then(|| case.weight.to_string())
 }
 
-/// `weighted success rate 66.7% (one weight a scenario)`, where a scenario has a weight of its own.
+/// `weighted success rate 66.7% (one weight a scenario)`, if a scenario has its own weight.
 pub(crate) fn weighted(summary: &Summary) -> Option<String> {
     let rate = summary.summary.weighted_success_rate?;
     let weighs = summary.cases.iter().any(|case| case.weight != 1.0);
     weighs.then(|| format!("weighted success rate {} (one weight a scenario)", percent(rate)))
 }
 
-/// What the success rate can be once the missing trials are known:
+/// The possible success rates once the missing trials are known:
 /// `between 66.7% and 83.3% of 24 planned trials, 4 missing`.
 pub(crate) fn bounds(totals: &Totals) -> Option<String> {
     let bounds = &totals.success_bounds;
@@ -89,6 +102,50 @@ pub fn millis(millis: f64) -> String {
     }
 }
 
+/// A percentile, in milliseconds; `too few` where there are too few samples for it.
+pub(crate) fn percentile(found: Option<f64>) -> String {
+    found.map_or_else(|| TOO_FEW.to_owned(), millis)
+}
+
+/// What stands for a percentile of fewer samples than it needs.
+pub(crate) const TOO_FEW: &str = "too few";
+
+/// `91.2% of turns and 84% of conversations (95% interval 78–89%) met response ≤ 10.00 s and first token ≤ 2.00 s`, and what
+/// kept turns from it.
+pub(crate) fn goodput(summary: &Summary) -> Option<String> {
+    summary.goodput.as_ref().and_then(goodput_text)
+}
+
+fn goodput_text(of: &Goodput) -> Option<String> {
+    let Goodput { limits, figures, missed, .. } = of;
+    let turns = figures.turn_share?;
+    let limit = |name: &str, most: Option<f64>| most.map(|most| format!("{name} ≤ {}", millis(most)));
+    let limits: Vec<String> = [
+        limit("response", limits.response_ms),
+        limit("first token", limits.ttft_ms),
+        limit("per token", limits.per_output_token_ms),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let missed = [
+        (missed.response, "too slow"),
+        (missed.ttft, "with a late first token"),
+        (missed.per_output_token, "with slow tokens"),
+        (missed.unanswered, "without an answer"),
+    ];
+    let missed: Vec<String> = missed
+        .into_iter()
+        .filter(|(turns, _)| *turns > 0)
+        .map(|(turns, why)| format!("{} {why}", count(turns)))
+        .collect();
+    let why = if missed.is_empty() { String::new() } else { format!("; turns: {}", missed.join(", ")) };
+    let (conversations, rate) = (&figures.conversations, estimate(&figures.conversations));
+    let met =
+        format!("{} of turns and {rate} of conversations (95% interval {})", percent(turns), interval(conversations));
+    Some(format!("{met} met {}{why}", limits.join(" and ")))
+}
+
 /// [`millis`] of microseconds.
 pub(crate) fn micros(micros: u64) -> String {
     millis(micros as f64 / 1_000.0)
@@ -101,7 +158,7 @@ pub(crate) fn unanswered(latency: &Latencies) -> Option<String> {
     (turns > 0).then(|| format!("{} without an answer {are} not in it", plural(turns, "turn", "turns")))
 }
 
-/// `12.5 conversations/min, 4.2 turns/s`; conversations only where some were held.
+/// `12.5 conversations/min, 4.2 turns/s`; conversations only if there were any.
 pub(crate) fn pace(wall: &Wall, conversations: u64) -> Option<String> {
     let turns = decimal(wall.turns_per_second?);
     let conversations = wall.conversations_per_minute.filter(|_| conversations > 0);
@@ -122,12 +179,18 @@ pub(crate) fn decimal(number: f64) -> String {
     }
 }
 
+/// `2`, `0.5`, `12.25`: without zeros at its end, and with three digits after the point at most.
+pub(crate) fn number(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// `$0.0123`.
 pub(crate) fn usd(dollars: f64) -> String {
     Usd((dollars * 1e9).round() as i64).to_string()
 }
 
-/// `2026-03-14 02:00:00 – 02:04:31 UTC`, of RFC 3339 in UTC; anything else stays as it is.
+/// `2026-03-14 02:00:00 – 02:04:31 UTC`, from RFC 3339 in UTC; anything else stays as it is.
 pub(crate) fn span(started: &str, ended: Option<&str>) -> String {
     let parts = |moment: &str| {
         let (date, time) = moment.strip_suffix('Z')?.split_once('T')?;
@@ -141,10 +204,10 @@ pub(crate) fn span(started: &str, ended: Option<&str>) -> String {
     }
 }
 
-/// How many attempts broke off with their workers, and what became of their trials; nothing where none did.
+/// How many attempts were lost with their workers, and what happened to their trials; `None` if none was lost.
 pub(crate) fn lost(summary: &Summary) -> Option<String> {
     let attempts = &summary.summary.attempts;
-    // A stopped run plays nothing again until it is resumed.
+    // A stopped run replays nothing until it is resumed.
     let what = match summary.run.state {
         RunState::Finished => "lost with their workers and played again",
         RunState::Running | RunState::Interrupted | RunState::Cancelled => {
@@ -155,14 +218,17 @@ pub(crate) fn lost(summary: &Summary) -> Option<String> {
     (attempts.lost > 0).then(|| format!("{lost} of {} {what}", count(attempts.total)))
 }
 
-/// How many attempts our side broke, so that they were played again; nothing where it broke none.
+/// How many attempts our side broke, so that they were replayed; `None` if there were none.
 pub(crate) fn replayed(attempts: &Attempts) -> Option<String> {
     let broken = attempts.replayed.saturating_sub(attempts.replayed_failed);
-    let counts = if broken == 1 { "it does not count, its cost does" } else { "they do not count, their cost does" };
-    (broken > 0).then(|| format!("{} broke and played again: {counts}", plural(broken, "attempt", "attempts")))
+    let (were, counts) = match broken {
+        1 => ("was", "it does not count, its cost does"),
+        _ => ("were", "they do not count, their cost does"),
+    };
+    (broken > 0).then(|| format!("{} broke and {were} played again: {counts}", plural(broken, "attempt", "attempts")))
 }
 
-/// Failures of the agent that were played again on request:
+/// Failures of the agent that were replayed on request:
 /// `10 failed attempts played again, which count as failures; 7 trials did not fail when played again`.
 pub(crate) fn replayed_failures(totals: &Totals) -> Option<String> {
     let attempts = totals.attempts.replayed_failed;
@@ -178,7 +244,7 @@ pub(crate) fn replayed_failures(totals: &Totals) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use record::latency::Quantiles;
+    use record::turn_times::Times;
 
     use super::*;
 
@@ -203,10 +269,10 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(count(number), text);
         }
-        let pace = |conversations, turns| pace(&Wall::of(60_000, conversations, turns), conversations);
+        let pace = |conversations, turns| pace(&Wall::of(60_000, conversations, turns, 0), conversations);
         assert_eq!(pace(1_200, 12_000).unwrap(), "1,200 conversations/min, 200 turns/s");
         assert_eq!(pace(0, 30).unwrap(), "0.50 turns/s");
-        assert_eq!(super::pace(&Wall::of(0, 1, 1), 1), None);
+        assert_eq!(super::pace(&Wall::of(0, 1, 1, 0), 1), None);
         assert_eq!(usd(0.01234), "$0.0123");
         assert_eq!(plural(1, "case", "cases"), "1 case");
     }
@@ -224,21 +290,50 @@ mod tests {
     }
 
     #[test]
-    fn turns_without_an_answer_are_told_where_there_are_any() {
-        let latency =
-            |unanswered_turns| Latencies { turn: Quantiles::default(), ttft: Quantiles::default(), unanswered_turns };
+    fn goodput_is_one_sentence_with_its_limits_and_what_was_missed() {
+        use record::{
+            goodput::Missed,
+            summary::{GoodputFigures, GoodputLimits},
+        };
+        let rate = Rate { estimate: Some(0.84), low: 0.781, high: 0.889, method: "wilson 95%".to_owned(), n: 200 };
+        let goodput = |missed| Goodput {
+            limits: GoodputLimits { response_ms: Some(10_000.0), ttft_ms: Some(2_000.0), per_output_token_ms: None },
+            figures: GoodputFigures {
+                turns: 1_000,
+                turns_met: 912,
+                turn_share: Some(0.912),
+                conversations: rate.clone(),
+                conversations_met: 168,
+            },
+            missed,
+            turns_met_per_second: None,
+        };
+        let found = goodput_text(&goodput(Missed { unanswered: 3, response: 1_200, ..Missed::default() })).unwrap();
+        assert_eq!(
+            found,
+            "91.2% of turns and 84% of conversations (95% interval 78–89%) met response ≤ 10.00 s and first token ≤ 2.00 s; \
+             turns: 1,200 too slow, 3 without an answer"
+        );
+        assert!(goodput_text(&goodput(Missed::default())).unwrap().ends_with("first token ≤ 2.00 s"));
+    }
+
+    #[test]
+    fn turns_without_an_answer_are_reported() {
+        let latency = |unanswered_turns| Latencies { times: Times::default(), unanswered_turns };
         assert_eq!(unanswered(&latency(0)), None);
         assert_eq!(unanswered(&latency(1)).unwrap(), "1 turn without an answer is not in it");
         assert_eq!(unanswered(&latency(1_200)).unwrap(), "1,200 turns without an answer are not in it");
     }
 
     #[test]
-    fn replays_of_failures_are_not_told_as_our_fault() {
+    fn replays_of_failures_are_not_reported_as_our_fault() {
         let attempts = Attempts { total: 30, replayed: 10, replayed_trials: 7, replayed_failed: 10, lost: 0 };
         assert_eq!(replayed(&attempts), None);
         let one_of_ours = Attempts { replayed: 11, ..attempts };
-        let said = "1 attempt broke and played again: it does not count, its cost does";
+        let said = "1 attempt broke and was played again: it does not count, its cost does";
         assert_eq!(replayed(&one_of_ours).unwrap(), said);
+        let two = replayed(&Attempts { replayed: 12, ..attempts }).unwrap();
+        assert!(two.starts_with("2 attempts broke and were played again: they"), "{two}");
     }
 
     #[test]

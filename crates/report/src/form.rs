@@ -18,26 +18,26 @@ pub struct Form {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Make {
-    /// One text, made of the summary and of what all trials were found to be.
+    /// One text, rendered from the summary and the selection of trials.
     Page(fn(&Summary, &Selection, Screen) -> Result<String, Error>),
     /// A line for each trial, in the plan's order.
     Lines(fn(&Played<'_>) -> Option<String>),
     /// One text about the questions of a knowledge base.
     Questions(fn(&Batch) -> Option<String>),
-    /// Every word, in the plan's order, under the headings of skUnit.
+    /// The whole transcript, in the plan's order, under the headings of skUnit.
     SkunitLog,
 }
 
-/// A trial with its words.
+/// A trial with its turns.
 #[derive(Debug, Clone, Copy)]
 pub struct Played<'a> {
     pub trial: &'a Trial,
     pub turns: &'a [Turn],
-    /// Why there are no turns, where they cannot be read.
+    /// Why there are no turns, if they cannot be read.
     pub unreadable: Option<&'a str>,
 }
 
-/// Where a page is read.
+/// The screen of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Screen {
     pub color: bool,
@@ -46,7 +46,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// For a file, or where there is no terminal.
+    /// For a file, or without a terminal.
     pub const PLAIN: Self = Self { color: false, width: 100 };
 }
 

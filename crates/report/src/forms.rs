@@ -1,8 +1,10 @@
 //! All forms of a report. A new one is its file and its line here.
 
-use crate::{Form, github, html, json, junit, markdown, qna, skunit, terminal, transcripts_jsonl, trials_jsonl, view};
+use crate::{
+    Form, github, html, json, junit, markdown, qna, series_csv, skunit, terminal, transcripts_jsonl, trials_jsonl, view,
+};
 
-pub const ALL: [Form; 12] = [
+pub const ALL: [Form; 13] = [
     terminal::FORM,
     json::FORM,
     junit::FORM,
@@ -11,6 +13,7 @@ pub const ALL: [Form; 12] = [
     html::FORM,
     trials_jsonl::FORM,
     transcripts_jsonl::FORM,
+    series_csv::FORM,
     qna::FORM,
     qna::table::FORM,
     skunit::FORM,

@@ -1,6 +1,7 @@
-//! What was found over every trial of a run, beyond the numbers of its summary.
+//! Findings over all trials of a run, in addition to the figures of its summary.
 
 use record::{Trial, Turn};
+use statistics::compare::found::Comparison;
 
 use crate::{Failures, battery::examined::Examined, informing::Informing};
 
@@ -10,9 +11,17 @@ pub struct Found {
     pub(crate) failures: Failures,
     pub(crate) informing: Informing,
     pub(crate) examined: Examined,
+    /// With an earlier run.
+    pub(crate) comparison: Option<Box<Comparison>>,
 }
 
 impl Found {
+    /// For a page beside which the whole comparison stands.
+    #[must_use]
+    pub fn without_comparison(self) -> Self {
+        Self { comparison: None, ..self }
+    }
+
     pub(crate) fn add(&mut self, trial: &Trial, turns: &[Turn]) {
         self.failures.add(trial);
         if !self.examined.add(trial, turns) {

@@ -1,4 +1,4 @@
-//! What a report needs to know of all trials of a run, gathered while they come.
+//! Collects what a report needs to know about all trials of a run.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ impl Gathered {
         self.selection.add(trial, turns);
     }
 
-    /// The summary, with what of the run cannot be read.
+    /// The summary, with the records that cannot be read.
     #[must_use]
     pub(crate) fn complete<'a>(&self, summary: &'a Summary) -> Cow<'a, Summary> {
         if self.unreadable.is_none() {

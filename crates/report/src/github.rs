@@ -1,4 +1,4 @@
-//! Annotations for the log of a GitHub Actions job: one for each gate that does not hold, and one for each group of alike
+//! Annotations for the log of a GitHub Actions job: one for each broken gate, and one for each group of similar
 //! failures.
 
 use record::{Summary, Verdict, summary::RunVerdict};
@@ -45,6 +45,10 @@ pub fn render(summary: &Summary, selection: &Selection) -> String {
 }
 
 fn level(summary: &Summary, group: &Group) -> &'static str {
+    let case = group.first_case().and_then(|number| cases::find(summary, number));
+    if case.is_some_and(|case| case.quarantine.is_some()) {
+        return "notice";
+    }
     match (summary.verdict, group.verdict()) {
         (RunVerdict::Pass, _) => "notice",
         (_, Verdict::Fail | Verdict::Error) => "error",
@@ -57,12 +61,12 @@ fn command(level: &str, file: Option<&str>, title: &str, message: &str) -> Strin
     format!("::{level} {file}title={}::{}\n", property(title), data(message))
 }
 
-/// What GitHub reads back as the same text, on one line.
+/// Escapes a text so that GitHub shows it unchanged on one line.
 fn data(text: &str) -> String {
     clean(text).replace('%', "%25")
 }
 
-/// In a property, a colon and a comma would end it.
+/// A colon or a comma would end a property.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,16 +1,20 @@
-//! `report.html`: one file that needs no network, no server and no script to be read.
+//! `report.html`: one file that needs no network, no server and no script.
 //!
-//! Every text from outside passes the template engine's escaping; styles and scripts are only those of this
-//! crate, which the page's content security policy names by their hashes. Nothing is sanitised: markup in a
-//! reply is shown as the text that it is.
+//! The template engine escapes every text from outside. Styles and scripts are only those of this crate, which the
+//! page's content security policy names by their hashes. Nothing is sanitised: markup in a reply is shown as text.
 
 mod battery;
+mod by_load;
 mod chart;
+pub(crate) mod compare;
 mod conversation;
 mod groups;
+mod over_time;
 mod overview;
+mod plot;
 mod section;
 mod table;
+pub(crate) mod trends;
 
 use minijinja::{
     AutoEscape, Environment, UndefinedBehavior,
@@ -24,7 +28,6 @@ use self::section::SectionView;
 use crate::{
     Error, Selection,
     document::{Document, Kind, Room},
-    figures,
     form::{Form, Make},
 };
 
@@ -37,8 +40,11 @@ pub const FORM: Form = Form {
 
 const STYLE: &str = include_str!("html/templates/style.css");
 const SCRIPT: &str = include_str!("html/templates/script.js");
-const TEMPLATES: [(&str, &str); 13] = [
+const TEMPLATES: [(&str, &str); 20] = [
     ("report.html", include_str!("html/templates/report.html")),
+    ("compare.html", include_str!("html/templates/compare.html")),
+    ("comparison.html", include_str!("html/templates/comparison.html")),
+    ("trends.html", include_str!("html/templates/trends.html")),
     ("macros.html", include_str!("html/templates/macros.html")),
     ("overview.html", include_str!("html/templates/overview.html")),
     ("matrix.html", include_str!("html/templates/matrix.html")),
@@ -48,6 +54,10 @@ const TEMPLATES: [(&str, &str); 13] = [
     ("breakdowns.html", include_str!("html/templates/breakdowns.html")),
     ("informing.html", include_str!("html/templates/informing.html")),
     ("latency.html", include_str!("html/templates/latency.html")),
+    ("load.html", include_str!("html/templates/load.html")),
+    ("plot.html", include_str!("html/templates/plot.html")),
+    ("over_time.html", include_str!("html/templates/over_time.html")),
+    ("events.html", include_str!("html/templates/events.html")),
     ("spend.html", include_str!("html/templates/spend.html")),
     ("conversations.html", include_str!("html/templates/conversations.html")),
     ("conversation.html", include_str!("html/templates/conversation.html")),
@@ -56,6 +66,7 @@ const TEMPLATES: [(&str, &str); 13] = [
 const ROOM: Room = Room {
     narrow: false,
     scenarios: 500,
+    changes: 50,
     breakdowns: usize::MAX,
     breakdown_rows: 100,
     checks: usize::MAX,
@@ -67,12 +78,7 @@ const ROOM: Room = Room {
 };
 
 pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    for (name, source) in TEMPLATES {
-        environment.add_template(name, source)?;
-    }
+    let environment = environment()?;
     let alike = selection.found().failures.groups(summary);
     let conversations = conversation::Conversations::of(summary, selection, &alike);
     let document = Document::of(summary, selection.found(), ROOM);
@@ -86,18 +92,54 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
         script: Value::from_safe_string(SCRIPT.to_owned()),
         overview: overview::Overview::of(summary, &document.headline, &alike, &conversations),
         groups: groups::Groups::of(&alike, &conversations, summary),
+        comparison: document.section(Kind::Comparison).map(SectionView::of),
         matrix: table::MatrixTable::of(summary, &conversations),
         batteries: battery::Batteries::of(summary, &selection.found().examined),
-        breakdowns: views(&[Kind::ByAgent, Kind::ByTag, Kind::ByAxis, Kind::ByCheck, Kind::Metrics, Kind::Judges]),
+        breakdowns: views(&[
+            Kind::ByAgent,
+            Kind::ByScenario,
+            Kind::ByPersona,
+            Kind::ByTag,
+            Kind::ByAxis,
+            Kind::ByTurn,
+            Kind::Streaming,
+            Kind::ByCheck,
+            Kind::Metrics,
+            Kind::Judges,
+            Kind::CustomChecks,
+        ]),
         informing: document.section(Kind::Informing).map(SectionView::of),
         cases: table::CaseTable::of(summary, &conversations),
-        latency: chart::LatencyChart::of(&summary.summary.latency),
-        unanswered: figures::unanswered(&summary.summary.latency),
+        latency: document.section(Kind::Latency).map(SectionView::of),
+        chart: chart::LatencyChart::of(&summary.summary.latency),
+        load: views(&[Kind::Load, Kind::LoadSearch, Kind::LoadSteps, Kind::Drift]),
+        by_load: summary.load.as_ref().and_then(plot::Plot::by_load),
+        over_time: over_time::OverTime::of(summary),
+        events: document.section(Kind::Events).map(SectionView::of),
         spend: document.section(Kind::Spend).map(SectionView::of),
-        trouble: views(&[Kind::SimulatedUser, Kind::Throttling, Kind::AgentFailures, Kind::Faults]),
+        trouble: views(&[
+            Kind::Quarantine,
+            Kind::Transcripts,
+            Kind::SimulatedUser,
+            Kind::Throttling,
+            Kind::NamedLimits,
+            Kind::AgentFailures,
+            Kind::Faults,
+        ]),
         conversations,
     };
     Ok(environment.get_template("report.html")?.render(Serde(&page))?)
+}
+
+/// Every template, with all texts escaped.
+fn environment() -> Result<Environment<'static>, Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    for (name, source) in TEMPLATES {
+        environment.add_template(name, source)?;
+    }
+    Ok(environment)
 }
 
 #[derive(Serialize)]
@@ -108,19 +150,26 @@ struct Page {
     overview: overview::Overview,
     groups: groups::Groups,
     breakdowns: Vec<SectionView>,
+    /// With an earlier run.
+    comparison: Option<SectionView>,
     matrix: table::MatrixTable,
     batteries: battery::Batteries,
     informing: Option<SectionView>,
     cases: table::CaseTable,
-    latency: Option<chart::LatencyChart>,
-    unanswered: Option<String>,
+    latency: Option<SectionView>,
+    chart: Option<chart::LatencyChart>,
+    /// What was scheduled, and quality by offered load.
+    load: Vec<SectionView>,
+    by_load: Option<plot::Plot>,
+    over_time: Option<over_time::OverTime>,
+    events: Option<SectionView>,
     spend: Option<SectionView>,
-    /// What held the run up, and what went wrong.
+    /// What delayed the run, and what failed.
     trouble: Vec<SectionView>,
     conversations: conversation::Conversations,
 }
 
-/// Nothing may be fetched, sent or run but the two blocks of this crate.
+/// Allows no requests, and no scripts or styles except the two blocks of this crate.
 fn policy() -> String {
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",

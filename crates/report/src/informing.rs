@@ -1,4 +1,4 @@
-//! What has no part in a verdict, or a part by weight: evaluations that only inform, and weighted scores.
+//! Findings that do not affect a verdict or only by weight: evaluations that only inform, and weighted scores.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use record::{Finding, Summary, Trial, verdict};
 
 use crate::{cases, clip, figures};
 
-/// Evaluations that are told apart over all cases.
+/// How many evaluations are kept over all cases.
 const KINDS: usize = 1_000;
 const DESCRIPTION_CHARS: usize = 160;
 

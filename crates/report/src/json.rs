@@ -11,7 +11,7 @@ pub const FORM: Form = Form {
     make: Make::Page(|summary, _, _| Ok(render(summary))),
 };
 
-/// Indented, keys in the order of the schema, with a line end.
+/// Indented, with keys in the order of the schema, and a final line end.
 #[must_use]
 pub fn render(summary: &Summary) -> String {
     let mut text = serde_json::to_string_pretty(summary).expect("a summary has only string keys");

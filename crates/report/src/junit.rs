@@ -1,8 +1,8 @@
-//! `junit.xml`: one suite for each scenario, one test case for each case of the matrix, with its repeats folded. A separate
-//! suite has the gates and how the run ended.
+//! `junit.xml`: one suite for each scenario, one test case for each case of the matrix, with its repeats folded. A
+//! separate suite has the gates and the end of the run.
 //!
-//! There is a failure or an error exactly where `gabfest run` does not exit with 0. Failed trials that the gates tolerate are a
-//! property and output of a test case that passed.
+//! There is a failure or an error exactly if `gabfest run` does not exit with 0. Failed trials that the gates tolerate
+//! are a property and output of a passed test case.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -26,7 +26,7 @@ pub const FORM: Form = Form {
 };
 
 /// The gates that say which cases fail.
-const CASE_GATES: [&str; 2] = ["every_case_passes", "case_pass_rate"];
+const CASE_GATES: [&str; 3] = ["every_case_passes", "case_pass_rate", "decided_early"];
 
 pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error> {
     let mut report = Report::new(clean(&summary.run.name));
@@ -51,23 +51,24 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
     Ok(report.to_string()?)
 }
 
-/// A test case for each gate, and one for the run where it was stopped.
+/// A test case for each gate, and one for a run that was stopped.
 fn run_suite(summary: &Summary) -> TestSuite {
     let mut suite = TestSuite::new("gabfest");
     for gate in &summary.gates {
         suite.add_test_case(gate_case(gate));
     }
-    let stopped = match summary.run.state {
-        RunState::Interrupted if summary.run.exhausted => {
-            Some("the run was stopped because a provider's quota is used up")
+    let stopped = match (summary.run.state, &summary.run.stopped) {
+        (RunState::Interrupted, _) if summary.run.exhausted => {
+            Some("the run was stopped because a provider's quota is used up".to_owned())
         }
-        RunState::Interrupted => Some("the run was interrupted: not every trial was played"),
-        RunState::Cancelled => Some("the run was cancelled: not every trial was played"),
-        RunState::Running | RunState::Finished => None,
+        (RunState::Interrupted, Some(reason)) => Some(format!("the run stopped: {reason}")),
+        (RunState::Interrupted, None) => Some("the run was interrupted: not every trial was played".to_owned()),
+        (RunState::Cancelled, _) => Some("the run was cancelled: not every trial was played".to_owned()),
+        (RunState::Running | RunState::Finished, _) => None,
     };
     if let Some(message) = stopped {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-        status.set_message(message);
+        status.set_message(clean(&message));
         suite.add_test_case(of_run("run", status));
     }
     suite
@@ -114,11 +115,27 @@ fn test_case(case: &CaseSummary, reasons: Option<&CaseReasons>, tolerant: bool) 
     if case.doubtful > 0 {
         test.add_property(("doubtful_failures", case.doubtful.to_string().as_str()));
     }
+    if let Some(entry) = &case.quarantine {
+        test.add_property((
+            "quarantine",
+            clean(&format!("until {}, {}: {}", entry.expires, entry.owner, entry.reason)).as_str(),
+        ));
+    }
     test.add_property(("flaky", if case.flaky { "true" } else { "false" }));
     test
 }
 
 fn status(case: &CaseSummary, reasons: Option<&CaseReasons>, tolerant: bool) -> TestCaseStatus {
+    if let Some(entry) = case.quarantine.as_ref().filter(|_| case.verdict != RunVerdict::Pass) {
+        let mut status = TestCaseStatus::skipped();
+        status.set_type("quarantined");
+        let passed = format!("{} of {} passed", case.pass, figures::plural(case.trials, "trial", "trials"));
+        status.set_message(clean(&format!(
+            "quarantined until {} by {}: {}; {passed}",
+            entry.expires, entry.owner, entry.reason
+        )));
+        return status;
+    }
     let ended_unjudged = case.inconclusive + case.error;
     let kind = match case.verdict {
         RunVerdict::Pass => return TestCaseStatus::success(),
@@ -174,7 +191,7 @@ fn description(reasons: Option<&CaseReasons>) -> String {
     text
 }
 
-/// quick-junit strips C0 control characters; XML 1.0 forbids these two as well.
+/// quick-junit removes C0 control characters; XML 1.0 forbids these two as well.
 fn clean(text: &str) -> String {
     text.replace(['\u{fffe}', '\u{ffff}'], "")
 }

@@ -1,21 +1,25 @@
 //! A summary in, pages out.
 //!
-//! A report is a function of a run's [`record::Summary`] and of a capped [`Selection`] of its transcripts, so
-//! rendering an old run again gives the same bytes. Trials come one by one, in the plan's order; only the
-//! selection stays in memory.
+//! A report is a function of a run's [`record::Summary`] and of a capped [`Selection`] of its transcripts, so rendering
+//! an old run again gives the same bytes. Trials arrive one by one, in the plan's order; only the selection stays in
+//! memory.
 //!
 //! - [`forms`]: the list of all forms. Each form is one file: [`terminal`], [`markdown`], [`html`], [`junit`], [`github`], [`json`],
 //!   [`trials_jsonl`], [`transcripts_jsonl`], [`view`], [`qna`], [`skunit`].
 //! - [`Writer`] fills a run's folder with all forms that have a file; [`Rendering`] makes one form without a folder.
-//! - `document`: what the pages for people say, as sections that are made once. Markdown, the terminal and HTML lay them out.
+//! - `document`: the content of the pages for people, as sections that are computed once. Markdown, the terminal and
+//!   HTML lay them out.
 //! - [`battery`]: workbooks and distributions of quality batteries.
-//! - [`schema`]: the shape of `report.json`.
-//! - `found`, `failures`, `informing`: what every trial was found to be. `cases`, `matrix`, `parts`, `reasons`, `place`,
-//!   `clip`, `clean`, `figures`, `spending`, `marks`: what the pages share.
+//! - [`compare`]: the pages of a comparison of two runs.
+//! - [`trends`]: the pages of a history of runs.
+//! - [`schema`]: the shapes of `report.json` and `compare.json`.
+//! - `found`, `failures`, `informing`: findings over all trials. `cases`, `matrix`, `parts`, `reasons`, `place`,
+//!   `clip`, `clean`, `figures`, `spending`, `marks`: shared by the pages.
 
 mod cases;
 mod clean;
 mod clip;
+pub mod compare;
 mod document;
 mod ending;
 mod error;
@@ -33,6 +37,7 @@ mod parts;
 mod reasons;
 mod rendering;
 mod selected;
+mod sparkline;
 mod spending;
 mod unreadable;
 
@@ -46,9 +51,11 @@ pub mod markdown;
 pub mod qna;
 pub mod schema;
 pub mod selection;
+pub mod series_csv;
 pub mod skunit;
 pub mod terminal;
 pub mod transcripts_jsonl;
+pub mod trends;
 pub mod trials_jsonl;
 pub mod view;
 pub mod write;

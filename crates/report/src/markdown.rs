@@ -5,7 +5,7 @@ mod failures;
 
 use record::{Summary, summary::Gate};
 
-use self::escape::{code, escape};
+pub(crate) use self::escape::{code, escape};
 use crate::{
     Ending, Selection,
     document::{
@@ -29,6 +29,7 @@ pub const FORM: Form = Form {
 const ROOM: Room = Room {
     narrow: false,
     scenarios: 60,
+    changes: 20,
     breakdowns: usize::MAX,
     breakdown_rows: 30,
     checks: 30,
@@ -52,11 +53,20 @@ pub fn render(summary: &Summary, selection: &Selection) -> String {
     page
 }
 
+/// A document without gates and conversations.
+pub(crate) fn draw(document: &Document) -> String {
+    let mut page = String::new();
+    headline(&mut page, &document.headline);
+    let selection = Selection::default();
+    document.sections.iter().for_each(|of| section(&mut page, of, &selection));
+    page
+}
+
 fn headline(page: &mut String, headline: &Headline) {
     let Headline { mark, name, note, facts } = headline;
     page.push_str(&format!("# {} {}: {}\n\n", mark.emoji, mark.word, escape(name)));
     if let Some(note) = note {
-        page.push_str(&format!("> **{note}**\n\n"));
+        page.push_str(&format!("> **{}**\n\n", escape(note)));
     }
     for fact in facts {
         let text = fact.text();
@@ -99,7 +109,7 @@ fn section(page: &mut String, section: &Section, selection: &Selection) {
 }
 
 fn lines(page: &mut String, kind: LineKind, texts: &[String]) {
-    // A remark says of a row what a column of this page says already.
+    // A column of this page already shows what a remark says about a row.
     if kind != LineKind::Remark {
         texts.iter().for_each(|text| page.push_str(&format!("- {}\n", escape(text))));
         page.push('\n');

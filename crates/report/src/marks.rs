@@ -1,4 +1,4 @@
-//! Verdicts as people see them: one word, one sign, one emoji and one class of styles for all pages.
+//! The display of verdicts: one word, one sign, one emoji and one style class for all pages.
 
 use record::{Verdict, summary::RunVerdict};
 use serde::Serialize;

@@ -28,9 +28,9 @@ pub(crate) struct Matrix {
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) scenario: String,
-    /// Only where the run has more than one.
+    /// Set if the run has more than one.
     pub(crate) agent: Option<String>,
-    /// One a persona; `None` where the plan has no such case.
+    /// One per persona; `None` if the plan has no such case.
     pub(crate) cells: Vec<Option<Cell>>,
     pub(crate) total: Cell,
 }
@@ -67,8 +67,8 @@ impl Matrix {
         Some((row, column))
     }
 
-    /// At most `cap` rows with their indexes, in the plan's order, and how many are left out: rows where
-    /// everything passed give way first.
+    /// At most `cap` rows with their indexes, in the plan's order, and how many are left out. Rows in which everything
+    /// passed are left out first.
     pub(crate) fn shown(&self, cap: usize) -> (Vec<(usize, &Row)>, usize) {
         let mut rows: Vec<(usize, &Row)> = self.rows.iter().enumerate().collect();
         if rows.len() > cap {

@@ -1,6 +1,6 @@
-//! The tables by agent, by tag and by the values of each axis, as texts.
+//! The tables by agent, scenario, persona and tag, and by the values of each axis, as texts.
 
-use record::{Summary, summary::PartSummary};
+use record::{Summary, breakdown::PartKind, latency::Quantiles, summary::PartSummary, turn_times::Times};
 
 use crate::{
     cases, clip,
@@ -13,9 +13,9 @@ const VALUE_CHARS: usize = 80;
 /// One way to divide a run.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// `agent`, `tag`, or the path of an axis.
+    pub(crate) kind: PartKind,
+    /// `agent`, `scenario`, `persona`, `tag`, or the path of an axis.
     pub(crate) by: String,
-    pub(crate) is_axis: bool,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -28,37 +28,47 @@ pub(crate) struct Row {
     pub(crate) failures: String,
     pub(crate) rate: String,
     pub(crate) interval: String,
+    /// Of response times.
     pub(crate) p50: String,
     pub(crate) p95: String,
+    /// Of first tokens: p50 and p95.
+    pub(crate) ttft: [String; 2],
     pub(crate) cost: String,
-    /// By kind, ours too: `12 check_failed, 3 agent_timeout`.
+    /// By kind, including ours: `12 check_failed, 3 agent_timeout`.
     pub(crate) kinds: String,
 }
 
-/// Only those that divide the run: one agent or one value are the run itself.
+/// Only parts that divide the run: a single agent or value is the run itself.
 pub(crate) fn tables(summary: &Summary) -> Vec<Table> {
     let mut tables = Vec::new();
     if cases::several_agents(&summary.cases) {
         let rows = summary.by_agent.iter().map(|of| row(of.agent.clone(), &of.figures)).collect();
-        tables.push(Table { by: "agent".to_owned(), is_axis: false, rows });
+        tables.push(Table { kind: PartKind::Agent, by: "agent".to_owned(), rows });
     }
+    let rows: Vec<Row> = summary.by_scenario.iter().map(|of| row(of.scenario.clone(), &of.figures)).collect();
+    tables.push(Table { kind: PartKind::Scenario, by: "scenario".to_owned(), rows });
+    let rows: Vec<Row> = summary.by_persona.iter().map(|of| row(of.persona.clone(), &of.figures)).collect();
+    tables.push(Table { kind: PartKind::Persona, by: "persona".to_owned(), rows });
     if !summary.by_tag.is_empty() {
         let rows = summary.by_tag.iter().map(|of| row(of.tag.clone(), &of.figures)).collect();
-        tables.push(Table { by: "tag".to_owned(), is_axis: false, rows });
+        tables.push(Table { kind: PartKind::Tag, by: "tag".to_owned(), rows });
     }
     for values in summary.by_axis.chunk_by(|one, other| one.parameter == other.parameter) {
         let rows = values.iter().map(|of| row(value(&of.value), &of.figures)).collect();
-        tables.push(Table { by: values[0].parameter.clone(), is_axis: true, rows });
+        tables.push(Table { kind: PartKind::Axis, by: values[0].parameter.clone(), rows });
     }
-    tables.retain(|table| !table.is_axis || table.rows.len() > 1);
+    tables.retain(|table| matches!(table.kind, PartKind::Agent | PartKind::Tag) || table.rows.len() > 1);
     tables
 }
 
 fn row(name: String, of: &PartSummary) -> Row {
-    let measured = of.latency.filter(|latency| latency.count > 0);
-    let time = |of: fn(&record::latency::Quantiles) -> f64| {
-        measured.as_ref().map_or_else(|| "–".to_owned(), |latency| millis(of(latency)))
+    let times = |of_times: fn(&Times) -> &Quantiles| {
+        let found = of.latency.as_ref().map(of_times).filter(|of| of.count > 0);
+        found.map_or(["–", "–"].map(str::to_owned), |of| [millis(of.p50_ms), figures::percentile(of.p95_ms)])
     };
+    // Reports of older versions have only service times.
+    let is_old = of.latency.is_some_and(|latency| latency.response.count == 0);
+    let [p50, p95] = times(if is_old { |times| &times.turn } else { |times| &times.response });
     let mut kinds: Vec<_> = of.failures.iter().collect();
     kinds.sort_by_key(|failure| std::cmp::Reverse(failure.trials));
     let kinds: Vec<String> = kinds.iter().map(|of| format!("{} {}", count(of.trials), of.kind.name())).collect();
@@ -74,14 +84,15 @@ fn row(name: String, of: &PartSummary) -> Row {
         failures: count(of.fail + of.agent_errors),
         rate: figures::estimate(&of.success_rate),
         interval: figures::interval(&of.success_rate),
-        p50: time(|latency| latency.p50_ms),
-        p95: time(|latency| latency.p95_ms),
+        p50,
+        p95,
+        ttft: times(|times| &times.ttft),
         cost,
         kinds: kinds.join(", "),
     }
 }
 
-/// As it is written in a matrix, on one line and perhaps cut.
+/// As written in a matrix, on one line and possibly cut.
 pub(crate) fn value(value: &serde_json::Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     clip::ellipsis(&text, VALUE_CHARS)

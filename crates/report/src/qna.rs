@@ -1,7 +1,7 @@
-//! `report.qna`: what became of each question, as comments of the knowledge base that was asked for.
+//! `report.qna`: the result of each question, as comments in the tested knowledge base.
 //!
-//! The layout is that of `bf qnamaker:test`. Results stand in comments, so the file is the same knowledge base when
-//! it is read again. A batch that names only ids becomes the batch tester's table, `report.qna.tsv`.
+//! The layout is that of `bf qnamaker:test`. Results are in comments, so the file is still the same knowledge base. A
+//! batch that names only ids becomes the batch tester's table, `report.qna.tsv`.
 
 mod batch;
 pub mod table;

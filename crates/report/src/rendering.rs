@@ -2,6 +2,7 @@
 
 use record::Summary;
 use scenario::Plan;
+use statistics::compare::found::Comparison;
 
 use crate::{
     Error, Form, Played,
@@ -32,6 +33,11 @@ impl Rendering {
         Self { make: form.make, gathered: Gathered::default(), batch, log }
     }
 
+    /// Lets a page show how the run compares with an earlier one.
+    pub fn compare(&mut self, comparison: Comparison) {
+        self.gathered.selection.compare(comparison);
+    }
+
     /// In the plan's order. The part of the text that is ready.
     pub fn add(&mut self, played: &Played<'_>) -> Option<String> {
         match self.make {
@@ -47,7 +53,7 @@ impl Rendering {
         None
     }
 
-    /// The rest of the text; `Ok(None)` where the run has nothing of this form.
+    /// The rest of the text; `Ok(None)` if the run has nothing for this form.
     pub fn finish(self, summary: &Summary, screen: Screen) -> Result<Option<String>, Error> {
         match self.make {
             Make::Page(render) => render(&self.gathered.complete(summary), &self.gathered.selection, screen).map(Some),

@@ -1,22 +1,22 @@
-//! A conversation as the pages show it: a trial and its turns, cut to what a page can carry.
+//! A conversation for the pages: a trial and its turns, cut to the room of a page.
 
-use record::{Finding, Scope, Trial, Turn, bounds};
+use record::{Finding, Scope, Trial, Turn, bounds, turn::ToolCall};
 
 use crate::clip::clip;
 
 /// Of one message, reply, tool result or note.
 const TEXT_CHARS: usize = 4_000;
-/// Of one conversation: the first ones, those round the failing one, and the last ones.
+/// How many turns of a conversation are shown: the first ones, those around the failing one, and the last ones.
 const FIRST_TURNS: usize = 12;
 const TURNS_ROUND_FAILURE: usize = 6;
 const LAST_TURNS: usize = 12;
 const NOTES_PER_TURN: usize = 8;
 const PARTS_PER_TURN: usize = 40;
 const JUDGMENTS: usize = 200;
-/// Of one conversation with everything in it. 220 of them are kept until the end of a run, and rendering a page copies
-/// them several times.
+/// The size limit of one conversation. 220 of them are kept until the end of a run, and rendering a page copies them
+/// several times.
 const CONVERSATION_BYTES: usize = 256 << 10;
-/// Texts are not cut shorter than this, however many there are.
+/// Texts are not cut shorter than this.
 const LEAST_TEXT_CHARS: usize = 100;
 
 /// A trial and its turns, long texts cut.
@@ -92,9 +92,12 @@ fn clipped_turn(turn: &Turn, clip: impl Fn(&mut String)) -> Turn {
     turn.messages.truncate(PARTS_PER_TURN);
     turn.messages.iter_mut().for_each(|said| clip(&mut said.text));
     turn.tool_calls.truncate(PARTS_PER_TURN);
-    for call in &mut turn.tool_calls {
-        clip(&mut call.arguments);
-        call.result.as_mut().map(&clip);
+    turn.tool_calls.iter_mut().for_each(|call| clip_call(call, &clip));
+    if let Some(simulated) = &mut turn.simulated {
+        simulated.calls.truncate(PARTS_PER_TURN);
+        simulated.calls.iter_mut().for_each(|call| clip_call(call, &clip));
+        simulated.untyped.as_mut().map(&clip);
+        simulated.faults.truncate(PARTS_PER_TURN);
     }
     turn.actions.truncate(PARTS_PER_TURN);
     turn.actions.iter_mut().for_each(&clip);
@@ -103,6 +106,11 @@ fn clipped_turn(turn: &Turn, clip: impl Fn(&mut String)) -> Turn {
     turn.notes.truncate(NOTES_PER_TURN);
     turn.notes.iter_mut().for_each(|note| clip(&mut note.text));
     turn
+}
+
+fn clip_call(call: &mut ToolCall, clip: impl Fn(&mut String)) {
+    clip(&mut call.arguments);
+    call.result.as_mut().map(clip);
 }
 
 #[cfg(test)]
@@ -129,6 +137,7 @@ mod tests {
             actions: Vec::new(),
             started_micros: 0,
             duration_micros: 0,
+            response_micros: None,
             calls: Vec::new(),
             notes: Vec::new(),
             simulated: None,
@@ -148,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_huge_conversation_takes_little_memory() {
+    fn a_huge_conversation_is_kept_in_little_memory() {
         let turns: Vec<Turn> = (1..=5).map(|number| turn(number, &"large ".repeat(150_000), 0)).collect();
         let Selected { turns, .. } = Selected::of(&trial(), &turns);
         assert_eq!(turns.len(), 5);

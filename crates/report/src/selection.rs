@@ -1,12 +1,13 @@
-//! Which conversations the pages show in full: as many failing ones as fit, spread over the cases, and a few
-//! that passed.
+//! Selects the conversations that the pages show in full: as many failing ones as fit, spread over the cases, and a few
+//! passed ones.
 //!
-//! It is fed trial by trial in the plan's order and keeps at most a fixed number of them, so its size does not
-//! grow with the run, and the same trials always give the same choice.
+//! It receives trials in the plan's order and keeps at most a fixed number of them, so its size does not grow with the
+//! run, and the same trials always give the same selection.
 
 use std::collections::BTreeMap;
 
 use record::{Trial, Turn, Verdict};
+use statistics::compare::found::Comparison;
 
 use crate::{
     Found,
@@ -18,7 +19,7 @@ use crate::{
 const FAILING_SHOWN: usize = 200;
 const PASSING_SHOWN: usize = 20;
 
-/// What the pages need to know of single trials.
+/// What the pages need to know about single trials.
 #[derive(Debug)]
 pub struct Selection {
     failing: Best,
@@ -76,7 +77,7 @@ impl Selection {
         self.failing.kept.values().cloned().collect()
     }
 
-    /// A trial that did not pass by its place in the plan, if its conversation is kept.
+    /// A trial that did not pass, by its place in the plan, if its conversation is kept.
     pub(crate) fn failing_trial(&self, number: u64) -> Option<&Selected> {
         self.failing.kept.values().find(|selected| selected.trial.number == number)
     }
@@ -93,7 +94,12 @@ impl Selection {
         self.failing_seen
     }
 
-    /// What was found over every trial that was added.
+    /// Shows how the run compares with an earlier one.
+    pub fn compare(&mut self, comparison: Comparison) {
+        self.found.comparison = Some(Box::new(comparison));
+    }
+
+    /// The findings over all added trials.
     #[must_use]
     pub fn found(&self) -> &Found {
         &self.found

@@ -25,7 +25,7 @@ pub struct Log {
     plan: Plan,
     /// The case that was added last.
     case: Option<(Case, Option<Scenario>)>,
-    /// Of cases that are not over: the plan plays the first round of all cases first.
+    /// Cases that have not ended: the plan plays the first round of all cases first.
     open: BTreeMap<u64, Rounds>,
 }
 
@@ -44,7 +44,7 @@ impl Log {
         Self { plan, case: None, open: BTreeMap::new() }
     }
 
-    /// The lines of one trial. Terminal control characters are left out.
+    /// The lines of one trial, without terminal control characters.
     #[must_use]
     pub fn add(&mut self, trial: &Trial, turns: &[Turn]) -> String {
         let mut page = String::new();
@@ -87,7 +87,7 @@ impl Log {
 }
 
 impl Rounds {
-    /// A count and no verdict: whether the case passed is for the gates of the run to say, which know all cases.
+    /// A count without a verdict: whether the case passed is decided by the gates of the run, which see all cases.
     fn line(self) -> String {
         let Self { played, passed, failed } = self;
         let open = u64::from(played).saturating_sub(passed + failed);

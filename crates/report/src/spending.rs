@@ -1,28 +1,28 @@
-//! Cost and throttling in words: what is estimated, what is missing, and who held calls up. The same for all pages.
+//! Describes cost and throttling: what is estimated, what is missing, and what delayed calls. Shared by all pages.
 
 use record::{
     call::ASSUMED_OUTPUT_TOKENS,
     summary::{ModelSpend, Preflight, Totals},
 };
 
-use crate::figures::{count, millis, plural, usd};
+use crate::figures::{count, millis, percentile, plural, usd};
 
-/// Shorter rate-limit waits are the limiter's own time and say nothing.
+/// Shorter rate-limit waits are the limiter's own time and mean nothing.
 const SHORTEST_WAIT_MS: f64 = 100.0;
 
-/// Tokens of a line; `~` where a part of them is estimated.
+/// Tokens of a line; `~` if a part of them is estimated.
 pub(crate) fn tokens(line: &ModelSpend, tokens: u64) -> String {
     marked(line.estimated_calls, count(tokens))
 }
 
-/// The cost of a line; `None` where no call of it has a known cost.
+/// The cost of a line; `None` if no call of it has a known cost.
 pub(crate) fn cost(line: &ModelSpend) -> Option<String> {
     let guessed = line.estimated_calls.saturating_add(line.plain_priced_calls);
     let estimated = if line.cost_usd > 0.0 { guessed } else { 0 };
     (line.calls == 0 || line.unpriced_calls < line.calls).then(|| marked(estimated, usd(line.cost_usd)))
 }
 
-/// The cost of the run: `~` where a part of it is estimated, `unknown` where no call has a known cost.
+/// The cost of the run: `~` if a part of it is estimated, `unknown` if no call has a known cost.
 pub(crate) fn total(totals: &Totals) -> String {
     if totals.cost.total_usd <= 0.0 && totals.cost.unpriced_calls > 0 {
         return "unknown".to_owned();
@@ -32,19 +32,19 @@ pub(crate) fn total(totals: &Totals) -> String {
     marked(guessed.fold(0, u64::saturating_add), usd(totals.cost.total_usd))
 }
 
-/// `~1,234`: a figure of which a part is estimated.
+/// `~1,234`: a figure with an estimated part.
 pub(crate) fn marked(estimated: u64, figure: String) -> String {
     if estimated > 0 { format!("~{figure}") } else { figure }
 }
 
-/// What stands below the table of costs.
+/// The notes below the table of costs.
 pub(crate) fn notes(totals: &Totals) -> impl Iterator<Item = String> {
     let kinds = totals.models.iter().filter_map(kinds_of_tokens);
     let reported = totals.models.iter().filter_map(reported);
     kinds.chain(reported).chain([preflight(totals), estimated(totals), unsettled(totals)].into_iter().flatten())
 }
 
-/// What the tokens of a line were, where they were not all plain.
+/// The kinds of a line's tokens, if they are not all plain.
 fn kinds_of_tokens(line: &ModelSpend) -> Option<String> {
     let tokens = &line.tokens;
     let input = [(tokens.cached_input, "came from the cache"), (tokens.cache_write, "were written to the cache")];
@@ -59,7 +59,7 @@ fn kinds_of_tokens(line: &ModelSpend) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{} {}: {}", line.role.name(), line.model, parts.join("; ")))
 }
 
-/// What the provider says that a line cost.
+/// The cost of a line as the provider reported it.
 fn reported(line: &ModelSpend) -> Option<String> {
     let own = usd(line.reported_usd?);
     Some(format!("{} {}: the provider itself reports a cost of {own}", line.role.name(), line.model))
@@ -73,7 +73,7 @@ pub(crate) fn cut(totals: &Totals) -> impl Iterator<Item = String> {
     })
 }
 
-/// What `~` means; `None` where nothing is estimated.
+/// The meaning of `~`; `None` if nothing is estimated.
 pub(crate) fn estimated(totals: &Totals) -> Option<String> {
     let calls = totals.cost.estimated_calls;
     let all: u64 = totals.models.iter().map(|line| line.calls).sum();
@@ -83,7 +83,7 @@ pub(crate) fn estimated(totals: &Totals) -> Option<String> {
     })
 }
 
-/// Why the cost is not all that was spent; `None` where it is.
+/// Why the cost does not include all spending; `None` if it does.
 pub(crate) fn incomplete(totals: &Totals) -> Option<String> {
     let cost = &totals.cost;
     if cost.complete {
@@ -131,7 +131,7 @@ pub(crate) fn preflight(totals: &Totals) -> Option<String> {
     })
 }
 
-/// What lost workers left; `None` where they left nothing.
+/// The unsettled spending of lost workers; `None` if there is none.
 pub(crate) fn unsettled(totals: &Totals) -> Option<String> {
     (totals.unsettled_usd > 0.0).then(|| {
         format!(
@@ -142,7 +142,7 @@ pub(crate) fn unsettled(totals: &Totals) -> Option<String> {
     })
 }
 
-/// One sentence for each role and model whose calls were held up.
+/// One sentence for each role and model whose calls were delayed.
 pub(crate) fn throttling(totals: &Totals) -> Vec<String> {
     totals.models.iter().filter_map(held_up).collect()
 }
@@ -161,9 +161,9 @@ fn held_up(line: &ModelSpend) -> Option<String> {
         parts.push(format!(
             "replies took p50 {}, p95 {}; with retries p50 {}, p95 {}, max {}",
             millis(service.p50_ms),
-            millis(service.p95_ms),
+            percentile(service.p95_ms),
             millis(whole.p50_ms),
-            millis(whole.p95_ms),
+            percentile(whole.p95_ms),
             millis(whole.max_ms)
         ));
     }
@@ -173,7 +173,7 @@ fn held_up(line: &ModelSpend) -> Option<String> {
             "rate-limit waits {} in all, p50 {}, p95 {}, max {}",
             millis(throttling.wait_sum_ms),
             millis(wait.p50_ms),
-            millis(wait.p95_ms),
+            percentile(wait.p95_ms),
             millis(wait.max_ms)
         ));
     }

@@ -28,14 +28,15 @@ pub const FORM: Form = Form {
 };
 
 const NARROWEST: usize = 48;
-const GATE_NAME_COLUMNS: usize = 20;
-const GATE_LINES: usize = 4;
+const GATE_NAME_COLUMNS: usize = 46;
+const GATE_LINES: usize = 6;
 const WARNING_LINES: usize = 6;
 const NOTE_LINES: usize = 4;
 const ITEM_LINES: usize = 2;
 const ROOM: Room = Room {
     narrow: true,
     scenarios: 40,
+    changes: 10,
     breakdowns: 4,
     breakdown_rows: 12,
     checks: 0,
@@ -46,13 +47,16 @@ const ROOM: Room = Room {
     agent_failures: false,
 };
 
-/// Lines with a line end each; `width` in columns. Paths of files are the caller's to add.
+/// Lines with their line ends; `width` in columns. The caller adds paths of files.
 #[must_use]
 pub fn summary_text(summary: &Summary, found: &Found, color: bool, width: usize) -> String {
-    let document = Document::of(summary, found, ROOM);
+    draw(&Document::of(summary, found, ROOM), &summary.gates, color, width)
+}
+
+pub(crate) fn draw(document: &Document, of_run: &[Gate], color: bool, width: usize) -> String {
     let mut lines = Lines::new(color, width.max(NARROWEST));
     headline(&mut lines, &document.headline);
-    gates(&mut lines, &summary.gates);
+    gates(&mut lines, of_run);
     for of in &document.sections {
         section(&mut lines, of);
     }
@@ -66,8 +70,10 @@ fn headline(lines: &mut Lines, headline: &Headline) {
     let name = lines.paint.bold(&name);
     lines.line(&format!("{verdict}  {name}"));
     if let Some(note) = note {
-        let note = lines.paint.yellow(note);
-        lines.line(&format!("  {note}"));
+        for line in textwrap::wrap(note, lines.width.saturating_sub(2)) {
+            let line = lines.paint.yellow(&line);
+            lines.line(&format!("  {line}"));
+        }
     }
     for fact in facts {
         let words = fact.words.iter().map(|words| match words.verdict {

@@ -1,6 +1,6 @@
 //! `transcripts.jsonl`: one line for each trial, with every message.
 
-use record::{Trial, Turn, Verdict, visible};
+use record::{Trial, Turn, Verdict, compact_json, visible};
 use scenario::{CaseId, TrialId};
 use serde::Serialize;
 
@@ -13,14 +13,20 @@ pub const FORM: Form = Form {
     make: Make::Lines(|played| line_of(played.trial, played.turns, played.unreadable)),
 };
 
-/// A line of JSON with its line end; `None` for a trial that passed and need not be kept.
+/// The size of a line without turns, and of a turn with short texts. A good guess saves copies.
+const FRAME_BYTES: usize = 256;
+const TURN_BYTES: usize = 1024;
+
+/// A line of JSON with its line end; `None` for a passed trial that need not be kept.
 #[must_use]
 pub fn line(trial: &Trial, turns: &[Turn]) -> Option<String> {
     line_of(trial, turns, None)
 }
 
 fn line_of(trial: &Trial, turns: &[Turn], unreadable: Option<&str>) -> Option<String> {
-    if trial.verdict == Verdict::Pass && !trial.keep_transcript {
+    // The store may not keep the words of those that passed.
+    let is_dropped = turns.is_empty() && trial.turns > 0 && unreadable.is_none();
+    if trial.verdict == Verdict::Pass && (!trial.keep_transcript || is_dropped) {
         return None;
     }
     let line = Line {
@@ -32,9 +38,10 @@ fn line_of(trial: &Trial, turns: &[Turn], unreadable: Option<&str>) -> Option<St
         turns,
         unreadable,
     };
-    let mut text = serde_json::to_string(&line).expect("a transcript's line has only string keys");
-    text.push('\n');
-    Some(visible::json_owned(text))
+    let mut text = Vec::with_capacity(FRAME_BYTES + turns.len() * TURN_BYTES);
+    compact_json::append(&line, &mut text).expect("a transcript's line has only string keys");
+    text.push(b'\n');
+    Some(visible::json_owned(String::from_utf8(text).expect("JSON is UTF-8")))
 }
 
 #[derive(Serialize)]
@@ -45,7 +52,7 @@ struct Line<'a> {
     repeat: u32,
     verdict: Verdict,
     turns: &'a [Turn],
-    /// Why there are no turns, where they cannot be read.
+    /// Why there are no turns, if they cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     unreadable: Option<&'a str>,
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Blame, FailureKind, Judgment, Role, Stop, Tokens, Trial, Verdict, battery::Examined, user_fault::UserConduct,
-    visible,
+    Blame, FailureKind, Judgment, Role, Stop, Tokens, Trial, Verdict, battery::Examined, compact_json,
+    trial::TurnLatency, user_fault::UserConduct, visible,
 };
 use scenario::{CaseId, Strategy, TrialId};
 use serde::Serialize;
@@ -17,6 +17,10 @@ pub const FORM: Form = Form {
     file: Some("trials.jsonl"),
     make: Make::Lines(|played| Some(line(played.trial))),
 };
+
+/// The size of a line without judgments, and of a judgment. A good guess saves copies.
+const FRAME_BYTES: usize = 1024;
+const JUDGMENT_BYTES: usize = 256;
 
 /// A line of JSON with its line end.
 #[must_use]
@@ -41,6 +45,9 @@ pub fn line(trial: &Trial) -> String {
         conversations: trial.conversations,
         turns: trial.turns,
         duration_ms: trial.duration_ms,
+        response_micros: times(trial, |turn| Some(turn.response_micros.unwrap_or(turn.total_micros))),
+        ttft_micros: times(trial, |turn| turn.ttft_micros),
+        unanswered: trial.unanswered,
         llm_calls: by_role(|role| trial.spend.of(role).calls),
         tokens: by_role(|role| trial.spend.of(role).tokens),
         cost_usd: trial.spend.cost().dollars(),
@@ -52,9 +59,10 @@ pub fn line(trial: &Trial) -> String {
         user: trial.user.as_deref(),
         examined: trial.examined.as_deref(),
     };
-    let mut text = serde_json::to_string(&line).expect("a trial's line has only string keys");
-    text.push('\n');
-    visible::json_owned(text)
+    let mut text = Vec::with_capacity(FRAME_BYTES + trial.judgments.len() * JUDGMENT_BYTES);
+    compact_json::append(&line, &mut text).expect("a trial's line has only string keys");
+    text.push(b'\n');
+    visible::json_owned(String::from_utf8(text).expect("JSON is UTF-8"))
 }
 
 #[derive(Serialize)]
@@ -79,9 +87,15 @@ struct Line<'a> {
     conversations: u32,
     turns: u32,
     duration_ms: u64,
+    /// Response times of the turns that the agent answered.
+    response_micros: Vec<u64>,
+    /// Of those whose answer was streamed.
+    ttft_micros: Vec<u64>,
+    /// Turns in which the agent gave no answer.
+    unanswered: u32,
     llm_calls: BTreeMap<&'static str, u64>,
     tokens: BTreeMap<&'static str, Tokens>,
-    /// A lower bound where `unpriced_calls` is not 0.
+    /// A lower bound if `unpriced_calls` is not 0.
     cost_usd: f64,
     unpriced_calls: u64,
     /// Calls whose tokens are estimated, and so their cost.
@@ -97,6 +111,10 @@ struct Line<'a> {
     /// Of quality batteries.
     #[serde(skip_serializing_if = "Option::is_none")]
     examined: Option<&'a Examined>,
+}
+
+fn times(trial: &Trial, of: impl Fn(&TurnLatency) -> Option<u64>) -> Vec<u64> {
+    trial.latencies.iter().filter_map(of).collect()
 }
 
 fn by_role<T>(of: impl Fn(Role) -> T) -> BTreeMap<&'static str, T> {

@@ -1,16 +1,16 @@
-//! Trials whose record or transcript cannot be read back, in words.
+//! Describes trials whose record or transcript cannot be read back.
 
 use record::Summary;
 
 use crate::figures::plural;
 
-/// One line for all, then one for each of the first `most` trials; nothing where all can be read.
+/// One line for all, then one for each of the first `most` trials; none if all can be read.
 pub(crate) fn lines(summary: &Summary, most: usize) -> Vec<String> {
     let unreadable = &summary.unreadable;
     let mut lines = Vec::new();
     if unreadable.records > 0 {
         let records = plural(unreadable.records, "trial has a record", "trials have records");
-        lines.push(format!("{records} that cannot be read: `gabfest resume` plays what was lost again"));
+        lines.push(format!("{records} that cannot be read: `gabfest resume` plays the lost trials again"));
     }
     if unreadable.transcripts > 0 {
         let transcripts =

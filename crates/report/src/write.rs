@@ -1,4 +1,4 @@
-//! A run's folder: lines as the trials come, pages at the end.
+//! Writes a run's folder: lines as the trials arrive, pages at the end.
 
 use std::{
     collections::BTreeMap,
@@ -8,6 +8,7 @@ use std::{
 
 use record::{Summary, summary::Unreadable};
 use scenario::Plan;
+use statistics::compare::found::Comparison;
 
 use crate::{
     Error, Form, Found, Played,
@@ -21,17 +22,19 @@ use crate::{
 
 type Line = fn(&Played<'_>) -> Option<String>;
 
-/// Fed with all trials of a run in the plan's order. What it has not finished leaves no file.
+/// Receives all trials of a run in the plan's order. Unfinished output leaves no file.
 #[derive(Debug)]
 pub struct Writer {
     dir: PathBuf,
     gathered: Gathered,
     lines: Vec<(&'static str, Line, PartFile)>,
+    /// Those that are whole.
+    files: BTreeMap<&'static str, PathBuf>,
     qna: Option<Batch>,
     books: Books,
 }
 
-/// What a writer left.
+/// The result of a writer.
 #[derive(Debug)]
 pub struct Written {
     pub dir: PathBuf,
@@ -41,7 +44,7 @@ pub struct Written {
     pub workbooks: Vec<PathBuf>,
     /// For [`crate::terminal::summary_text`].
     pub found: Found,
-    /// As `report.json` has it.
+    /// As in `report.json`.
     pub unreadable: Unreadable,
 }
 
@@ -55,7 +58,8 @@ impl Writer {
                 lines.push((name, line, PartFile::create(dir, file)?));
             }
         }
-        Ok(Self { dir: dir.to_owned(), gathered: Gathered::default(), lines, qna: None, books: Books::new(dir) })
+        let (gathered, files) = (Gathered::default(), BTreeMap::new());
+        Ok(Self { dir: dir.to_owned(), gathered, lines, files, qna: None, books: Books::new(dir) })
     }
 
     /// Writes the pages that show more of the plan than the numbers of the run do.
@@ -78,12 +82,22 @@ impl Writer {
         Ok(())
     }
 
-    pub fn finish(self, summary: &Summary) -> Result<Written, Error> {
-        let Self { dir, gathered, lines, qna, books } = self;
-        let mut files = BTreeMap::new();
-        for (name, _, file) in lines {
-            files.insert(name, file.finish()?);
+    /// Ends the files of lines, so that they can be read.
+    pub fn end_lines(&mut self) -> Result<(), Error> {
+        for (name, _, file) in self.lines.drain(..) {
+            self.files.insert(name, file.finish()?);
         }
+        Ok(())
+    }
+
+    /// Lets the pages show how the run compares with an earlier one.
+    pub fn compare(&mut self, comparison: Comparison) {
+        self.gathered.selection.compare(comparison);
+    }
+
+    pub fn finish(mut self, summary: &Summary) -> Result<Written, Error> {
+        self.end_lines()?;
+        let Self { dir, gathered, mut files, qna, books, .. } = self;
         let summary = gathered.complete(summary);
         for Form { name, file, make, .. } in forms::ALL {
             let Some(file) = file else { continue };
@@ -105,7 +119,7 @@ impl Writer {
 }
 
 impl Written {
-    /// What people open first.
+    /// The file that people open first.
     #[must_use]
     pub fn report_html(&self) -> PathBuf {
         self.dir.join("report.html")

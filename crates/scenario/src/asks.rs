@@ -1,4 +1,4 @@
-//! The models that a scenario needs besides the agent: judges, models that measure texts, simulated users.
+//! The models that a scenario needs in addition to the agent: judges, models that score texts, simulated users.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
 /// The models without which a trial has no verdict. Checks that only inform do not count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Asks {
-    /// Judges by their model type; `None`: the usual one.
+    /// Judges by their model type; `None`: the default judge.
     pub judges: BTreeSet<Option<String>>,
     pub measures: BTreeSet<Measure>,
     /// Simulated users by their model type.

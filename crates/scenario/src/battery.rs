@@ -1,6 +1,7 @@
-//! A quality battery: a long conversation in which a tester tells and asks, and every reply is examined.
+//! A quality battery: a long conversation in which a tester gives information and asks questions, and every reply is
+//! examined.
 //!
-//! [`planning`] decides which turn tests what, and [`mutate`] garbles questions. `evaluate` judges the replies.
+//! [`planning`] assigns tests to turns, and [`mutate`] garbles questions. `evaluate` judges the replies.
 
 pub(crate) mod chance;
 mod data;
@@ -32,15 +33,16 @@ pub struct Battery {
     pub tester: Tester,
     /// How many of the last messages the tester is shown.
     pub tester_memory: u32,
-    /// How many of the last messages the agent is given, its prompt included; `None`: all, or what it keeps itself.
+    /// How many of the last messages the agent gets, including its prompt; `None`: all, or the history that it keeps
+    /// itself.
     pub agent_memory: Option<u32>,
     /// Begin with a sentence drawn from the trial's seed.
     pub random_start: bool,
-    /// Requirements that are tested by turns of their own.
+    /// Requirements with their own turns.
     pub injections: Vec<Injection>,
     /// Requirements that every reply is examined for.
     pub observed: Vec<Requirement>,
-    /// What each requirement's share of passed answers must be at least, in the order of [`Requirement::ALL`].
+    /// The least share of passed answers for each requirement, in the order of [`Requirement::ALL`].
     pub required: Vec<(Requirement, f64)>,
     pub thresholds: Thresholds,
     pub sets: Vec<DataSet>,
@@ -48,11 +50,11 @@ pub struct Battery {
     pub augmentation: Augmentation,
     pub shown: Shown,
     pub compat: Option<Compat>,
-    /// A conversation that was held before: it is judged again and nobody is talked to.
+    /// A stored conversation: it is judged again without calling anyone.
     pub saved: Option<Saved>,
 }
 
-/// The tester, who speaks between the tests.
+/// The tester, who speaks in the turns without a test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tester {
@@ -99,7 +101,7 @@ impl Default for Thresholds {
 pub struct Augmentation {
     /// Reworded copies of each sentence.
     pub copies: u32,
-    /// That a word with a synonym is exchanged, 0 to 1.
+    /// The probability that a word is replaced by a synonym, 0 to 1.
     pub probability: f64,
 }
 
@@ -112,7 +114,7 @@ impl Default for Augmentation {
 /// Which columns the workbook has for each test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
-    /// What was understood of the reply.
+    /// How the reply was interpreted.
     pub interpretation: bool,
     /// The score.
     pub detail: bool,
@@ -126,7 +128,7 @@ impl Default for Shown {
     }
 }
 
-/// A revision of the original whose findings are reproduced, faults included.
+/// A revision of the original whose findings are reproduced, including its bugs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub enum Compat {
     /// The revision that the document describes.
@@ -135,7 +137,7 @@ pub enum Compat {
 }
 
 impl Battery {
-    /// What is examined, in the order of [`Requirement::ALL`].
+    /// The examined requirements, in the order of [`Requirement::ALL`].
     #[must_use]
     pub fn requirements(&self) -> Vec<Requirement> {
         let tested = |requirement: &Requirement| {

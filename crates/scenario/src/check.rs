@@ -1,6 +1,6 @@
-//! What a reply, a step or a conversation must satisfy, as data. `evaluate` makes it behaviour.
+//! What a reply, a step or a conversation must satisfy, as data. `evaluate` implements it.
 //!
-//! One file for each kind of check: its fields, how a scenario file writes them, and what it asks of models.
+//! One file for each kind of check: its fields, how a scenario file writes them, and its questions to models.
 //! [`rule`](Rule) lists the kinds.
 
 mod answer_id;
@@ -51,6 +51,7 @@ mod telephony_events;
 mod tool_calls;
 mod trajectory_contains_action;
 mod user_satisfaction;
+pub mod wording;
 
 use serde::{Deserialize, Serialize};
 pub use yaml::bounded;
@@ -76,7 +77,7 @@ pub use self::{
     json_check::JsonCheck,
     json_path::JsonPath,
     json_schema::JsonSchema,
-    judging::{Evidence, JudgeForm, Judging, USUAL_JUDGING},
+    judging::{Evidence, JudgeForm, JudgeSees, Judging, MOST_POLICY_BYTES, Policy, USUAL_JUDGING},
     kind::Kind,
     language::Language,
     latency::Latency,
@@ -108,10 +109,10 @@ pub use self::{
 /// One check of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// The metric that its findings count for.
+    /// The metric to which its findings belong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The only turn of a conversation that it judges, from 1; `None`: each.
+    /// The only turn of a conversation that it judges, from 1; `None`: each turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_turn: Option<u32>,
     pub description: Option<String>,
@@ -121,7 +122,7 @@ pub struct Check {
     /// Swaps pass and fail.
     #[serde(default)]
     pub negated: bool,
-    /// How much it counts beside the other checks of the trial, in a scenario with a required score.
+    /// Its weight among the checks of the trial, in a scenario with a required score.
     #[serde(default = "one")]
     pub weight: f64,
     /// `false`: the check informs. gabfest judges and shows it, but it does not affect the verdict.
@@ -149,7 +150,7 @@ impl Check {
         }
     }
 
-    /// What it asks of models each time it judges, checks within it and all votes included. Empty: it asks none.
+    /// Its questions to models each time it judges, including inner checks and all votes; empty if it asks none.
     #[must_use]
     pub fn questions(&self) -> Vec<Question<'_>> {
         self.judging.multiplied(self.rule.questions())

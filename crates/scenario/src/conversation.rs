@@ -1,4 +1,4 @@
-//! A conversation with a simulated user: who they are, what they want, and when it is over.
+//! A conversation with a simulated user: who they are, their goal, and when it ends.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use crate::{Check, user::Extras};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// What the user says first; the simulator speaks from the second turn on.
+    /// The user's first message; the simulator writes from the second turn on.
     pub opening_line: String,
-    /// 2 to 20, as ElizaOS writes it. [`Conversation::most_turns`] counts.
+    /// 2 to 20, as ElizaOS writes it. [`Conversation::most_turns`] is the effective limit.
     pub max_turns: u32,
     pub turn_timeout_ms: u64,
     pub total_timeout_ms: u64,
     pub simulator: Simulator,
-    /// Asked in this order after each turn; the first that holds ends the conversation.
+    /// Asked in this order after each turn; the first condition that holds ends the conversation.
     pub stops: Vec<Stop>,
     /// Evaluations after each reply of the agent.
     pub turn_checks: Vec<Check>,
@@ -31,7 +31,7 @@ impl Conversation {
     }
 }
 
-/// Who the simulated user is and how its words are made.
+/// Who the simulated user is and how its messages are generated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Simulator {
     /// A model type such as `TEXT_LARGE`, mapped to an endpoint by `gabfest.yaml`.
@@ -44,7 +44,7 @@ pub struct Simulator {
     pub constraints: Vec<String>,
     pub emotional_state: Option<String>,
     pub knowledge_level: KnowledgeLevel,
-    /// What only gabfest knows.
+    /// Keys that exist only in gabfest.
     #[serde(default, rename = "gabfest", skip_serializing_if = "Extras::is_empty")]
     pub extras: Extras,
 }
@@ -115,14 +115,14 @@ impl Condition {
     }
 }
 
-/// What is kept beside the conversation for whoever wrote it.
+/// What is kept with the conversation for its author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebugOptions {
     /// Keep each prompt and raw answer of the simulator.
     pub log_user_simulation: bool,
     /// Keep the result of each termination condition.
     pub log_turn_decisions: bool,
-    /// Keep the whole transcript; without it only failing trials are kept in full.
+    /// Keep the whole transcript; otherwise only failing trials are kept in full.
     pub export_full_transcript: bool,
 }
 

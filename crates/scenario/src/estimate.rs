@@ -1,10 +1,14 @@
 //! Estimates the calls and tokens of a run before it starts, for `--dry-run`.
 //!
-//! Upper figures are what the files allow; typical ones assume usual conversations. A token counts as four characters.
+//! Upper figures are what the files allow; typical ones assume average conversations. A token counts as four
+//! characters.
+
+use std::time::Duration;
 
 use crate::{
     Action, Battery, Check, Conversation, Format, Plan, Scenario,
     battery::{Requirement, Tester},
+    load,
     message::said,
 };
 
@@ -15,6 +19,8 @@ const CHARACTERS_PER_TOKEN: u64 = 4;
 const REPLY: Span = Span { typical: 120, upper: 600 };
 /// An answer of a judge in tokens: usual, and long.
 const FINDING: Span = Span { typical: 80, upper: 300 };
+/// A line of a simulated user in tokens.
+const LINE: u64 = 60;
 /// The tokens that gabfest adds around a prompt.
 const FRAME: u64 = 120;
 /// The solved examples in the prompt of a simulated user.
@@ -53,10 +59,48 @@ struct Span {
     upper: u64,
 }
 
-/// Estimates a plan. Large groups are sampled evenly, so the cost does not grow with the number of cases.
+/// What the first conversations of a load group ask for, to estimate all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sample {
+    size: Estimate,
+    /// What users think and type, over all.
+    pauses: Duration,
+    taken: u64,
+}
+
+impl Sample {
+    /// The first conversations of a lane: they have its weights.
+    #[must_use]
+    pub fn of(plan: &Plan, lane: usize, formats: &[&'static dyn Format]) -> Self {
+        let mut sample = Self::default();
+        for local in 0..SAMPLE {
+            let Some(drawn) = plan.trial(load::trial_number(lane, local)) else { continue };
+            if let Some(scenario) = plan.case(drawn.case).and_then(|case| plan.scenario(&case, formats).ok()) {
+                sample.size.add(&trial(&scenario));
+                sample.pauses += pauses(&scenario, drawn.seed);
+                sample.taken += 1;
+            }
+        }
+        sample
+    }
+
+    /// How long users think and type in one conversation, on average.
+    #[must_use]
+    pub fn mean_pause(&self) -> Duration {
+        self.pauses.checked_div(u32::try_from(self.taken).unwrap_or(u32::MAX)).unwrap_or_default()
+    }
+
+    /// The size of so many trials.
+    #[must_use]
+    pub fn times(&self, trials: u64) -> Estimate {
+        Estimate { trials, ..self.size.scaled(u128::from(trials), u128::from(self.taken.max(1))) }
+    }
+}
+
+/// Estimates a plan without a load. Large groups are sampled evenly, so the cost does not grow with the number of cases.
 #[must_use]
 pub fn estimate(plan: &Plan, formats: &[&'static dyn Format]) -> Estimate {
-    let mut total = Estimate { cases: plan.case_count(), trials: plan.planned(), ..Estimate::default() };
+    let mut total = Estimate { cases: plan.case_count(), trials: plan.planned().unwrap_or(0), ..Estimate::default() };
     let mut first = 0;
     for group in &plan.groups {
         let cases = plan.cases_of(group);
@@ -110,10 +154,37 @@ pub fn trial(scenario: &Scenario) -> Estimate {
     size
 }
 
+/// The pauses of a trial. Simulated lines are taken to be of a usual length.
+fn pauses(scenario: &Scenario, seed: u64) -> Duration {
+    let usual = "x".repeat(usize::try_from(LINE * CHARACTERS_PER_TOKEN).unwrap_or(0));
+    let (mut turn, mut sum) = (0, Duration::ZERO);
+    for step in &scenario.steps {
+        let pauses = scenario.pauses_of(step);
+        let (turns, line) = match &step.action {
+            Action::Say { messages, .. } => (1, said(messages)),
+            Action::Converse(conversation) => (usual_turns(conversation), usual.clone()),
+            Action::Examine(battery) => (u64::from(battery.length), usual.clone()),
+            Action::Execute { .. } => continue,
+        };
+        for _ in 0..turns {
+            turn += 1;
+            if turn > 1 {
+                sum += pauses.before(seed, turn, &line);
+            }
+        }
+    }
+    sum
+}
+
+/// Conversations that can end early mostly do, after about two thirds of their turns.
+fn usual_turns(conversation: &Conversation) -> u64 {
+    let most = u64::from(conversation.most_turns());
+    if conversation.stops.is_empty() { most } else { (most * 2).div_ceil(3) }
+}
+
 fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate) {
     let most = u64::from(conversation.most_turns());
-    // Conversations that can end early mostly do, after about two thirds of their turns.
-    let usual = if conversation.stops.is_empty() { most } else { (most * 2).div_ceil(3) };
+    let usual = usual_turns(conversation);
     let user = &conversation.simulator;
     let profile: u64 = [Some(&user.persona), Some(&user.objective), user.style.as_ref(), user.emotional_state.as_ref()]
         .into_iter()
@@ -123,7 +194,7 @@ fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate
         .chain(user.extras.goal.iter().map(|part| &part.text))
         .map(|text| tokens(text))
         .sum();
-    let line = Span { typical: u64::from(user.max_tokens).min(60), upper: u64::from(user.max_tokens) };
+    let line = Span { typical: u64::from(user.max_tokens).min(LINE), upper: u64::from(user.max_tokens) };
     let of_states = user.extras.states.iter().map(|(_, state)| state.questions()).max().unwrap_or(0) as u64;
     let stop_judges = conversation.stops.iter().filter(|stop| stop.judge.is_some()).count() as u64;
     for turn in 0..most {
@@ -142,6 +213,9 @@ fn converse(conversation: &Conversation, history: &mut Span, size: &mut Estimate
                 size.typical.user_sim.call(FRAME + EXAMPLES + profile + seen.typical, line.typical);
             }
             size.upper.user_sim.call(FRAME + EXAMPLES + profile + seen.upper, line.upper);
+            for _ in 0..user.extras.self_check_questions() {
+                judge(history, typically, size);
+            }
             line
         };
         *history = history.plus(said.typical * typically, said.upper);
@@ -193,8 +267,12 @@ fn examine(battery: &Battery, size: &mut Estimate) {
 }
 
 fn judge_all(checks: &[Check], history: &Span, typically: u64, size: &mut Estimate) {
-    for _ in 0..questions_of(checks) {
-        judge(history, typically, size);
+    for check in checks {
+        let given: u64 = check.judging.given().map(tokens).sum();
+        let seen = history.plus(given, given);
+        for _ in 0..questions_of(check) {
+            judge(&seen, typically, size);
+        }
     }
 }
 
@@ -205,9 +283,10 @@ fn judge(history: &Span, typically: u64, size: &mut Estimate) {
     size.upper.judge.call(FRAME + history.upper, FINDING.upper);
 }
 
-/// How often the checks ask a language model. Measures count too: a judge measures where the settings choose no model.
-fn questions_of(checks: &[Check]) -> u64 {
-    checks.iter().flat_map(Check::questions).map(|question| question.times).sum()
+/// How often a check asks a language model. Measurements count too: the judge measures if the settings choose no
+/// model.
+fn questions_of(check: &Check) -> u64 {
+    check.questions().iter().map(|question| question.times).sum()
 }
 
 fn tokens(text: &str) -> u64 {
@@ -247,7 +326,8 @@ impl Load {
 }
 
 impl Estimate {
-    fn add(&mut self, other: &Self) {
+    /// Adds the use of other trials. The numbers of cases and trials stay.
+    pub fn add(&mut self, other: &Self) {
         self.conversations = self.conversations.saturating_add(other.conversations);
         self.typical = self.typical.map(&other.typical, u64::saturating_add);
         self.upper = self.upper.map(&other.upper, u64::saturating_add);

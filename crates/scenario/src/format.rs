@@ -1,7 +1,7 @@
-//! What a language of scenario files must do. The crate `formats` has one folder for each.
+//! The interface of a format of scenario files. The crate `formats` has one folder for each.
 //!
-//! A plan keeps documents, not scenarios. So the plan needs the format again: to see what a document is multiplied by,
-//! and to read the document of each case.
+//! A plan keeps documents, not scenarios. So the plan needs the format again: to see a document's axes, and to read the
+//! document of each case.
 
 mod checked;
 mod files;
@@ -20,19 +20,19 @@ pub use script::Script;
 
 /// A language of scenario files: how a file is recognised, opened and read.
 pub trait Format: fmt::Debug + Sync {
-    /// The word for it in plans and reports. It never changes: stored plans hold it.
+    /// Its name in plans and reports. It never changes, because stored plans have it.
     fn name(&self) -> &'static str;
 
-    /// How the names of its files end.
+    /// The endings of its files' names.
     fn endings(&self) -> &'static [&'static str];
 
-    /// How the names of files end that are its files only where the user names the file itself, not a folder.
+    /// Endings of files that count only if the user names the file itself, not its folder.
     fn loose_endings(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether a file in a folder is one of its files although its name does not end so. Reading the `text` costs time:
-    /// call it only where the name leaves doubt.
+    /// Whether a file in a folder has this format although its name has another ending. Reading the `text` takes time:
+    /// call it only if the name is not enough.
     fn recognizes(&self, _name: &str, _text: &mut dyn FnMut() -> Option<String>) -> bool {
         false
     }
@@ -42,8 +42,8 @@ pub trait Format: fmt::Debug + Sync {
         yaml::MAX_BYTES
     }
 
-    /// Opens the text of a file: one document for each scenario in it. A document is what the plan carries, and what
-    /// parameters and `--set` change, before [`Format::translate`] makes the scenario of it.
+    /// Opens the text of a file: one document for each scenario in it. The plan carries documents, and parameters and
+    /// `--set` change them, before [`Format::translate`] turns them into scenarios.
     fn open_beside(&self, text: &str, path: &str, _files: &mut dyn Files) -> (Vec<Document>, Vec<Diagnostic>) {
         match yaml::open(text, path) {
             Ok(document) => (vec![document], Vec::new()),
@@ -51,7 +51,7 @@ pub trait Format: fmt::Debug + Sync {
         }
     }
 
-    /// What to report about a file that the user named and that holds no scenario. `None`: opening it has reported it.
+    /// The report about a file that the user named and that has no scenario. `None`: opening it has reported it.
     fn nothing_found(&self, _text: &str, _path: &str) -> Option<Diagnostic> {
         None
     }
@@ -64,19 +64,19 @@ pub trait Format: fmt::Debug + Sync {
         false
     }
 
-    /// What a document is multiplied by, unless a matrix or the caller has an axis over the same parameter. A format
-    /// with many scenarios of one shape keeps them as one document.
+    /// The document's own axes, unless a matrix or the caller has an axis over the same parameter. A format with many
+    /// scenarios of one shape keeps them as one document.
     fn axes(&self, _document: &Document) -> Vec<Axis> {
         Vec::new()
     }
 
-    /// Agents of the settings that a document needs beside the one under test.
+    /// Agents of the settings that a document needs in addition to the tested one.
     fn agents<'a>(&self, _document: &'a Value) -> Option<&'a str> {
         None
     }
 
-    /// Turns a document into a scenario. The findings are in the order of the lines; with an error among them there is
-    /// no scenario. Callers use [`read`](trait.Format.html#method.read), which also refuses misspelt checks.
+    /// Turns a document into a scenario. The findings are in the order of the lines; if one is an error, there is no
+    /// scenario. Callers use [`read`](trait.Format.html#method.read), which also refuses misspelt checks.
     fn translate(&self, document: &Document) -> (Option<Script>, Vec<Diagnostic>);
 
     /// The JSON Schema of its documents.
@@ -98,8 +98,8 @@ impl dyn Format + '_ {
         self.open_beside(text, path, &mut NoFiles)
     }
 
-    /// Turns a document into a scenario. The findings are in the order of the lines; with an error among them there is
-    /// no scenario.
+    /// Turns a document into a scenario. The findings are in the order of the lines; if one is an error, there is no
+    /// scenario.
     #[must_use]
     pub fn read(&self, document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
         let replaced = if self.has_placeholders() { placeholder::replace_variables(document) } else { None };

@@ -1,4 +1,4 @@
-//! Names of things that outlive a process: short, stable, made by hashing what the thing is.
+//! Ids of things that outlive a process: short, stable hashes of their content.
 
 use std::fmt;
 
@@ -57,7 +57,7 @@ impl Digest {
         Self(hex(&Sha256::digest(bytes)))
     }
 
-    /// Of a value whatever the order of its keys, so that a store that sorts them changes nothing.
+    /// The digest of a value, independent of the order of its keys, so that a store may sort them.
     #[must_use]
     pub fn of_json(value: &Value) -> Self {
         let mut text = String::new();
@@ -72,13 +72,13 @@ impl Digest {
     }
 }
 
-/// A name drawn from what a thing is made of: 16 hex digits of SHA-256 over the parts and their lengths.
+/// An id from a thing's parts: 16 hex digits of SHA-256 over the parts and their lengths.
 #[must_use]
 pub fn name_of(parts: &[&[u8]]) -> String {
     hex(&digest_of(parts)[..8])
 }
 
-/// A number drawn from what a thing is called: the first 8 bytes of SHA-256 over the parts.
+/// A number from a thing's name: the first 8 bytes of SHA-256 over the parts.
 #[must_use]
 pub fn seed_of(parts: &[&[u8]]) -> u64 {
     let mut first = [0_u8; 8];
@@ -86,7 +86,7 @@ pub fn seed_of(parts: &[&[u8]]) -> u64 {
     u64::from_le_bytes(first)
 }
 
-/// The length stands before each part: `ab` and `c` are not `a` and `bc`.
+/// The length precedes each part, so that `ab` and `c` differ from `a` and `bc`.
 fn digest_of(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {

@@ -1,25 +1,32 @@
-//! What should happen: scenarios as written, the matrix they are multiplied by, and the plan of a run.
+//! What should happen: written scenarios, their matrix, and the plan of a run.
 //!
-//! Everything here is pure data and pure functions. The crate `formats` reads the files of the user into a [`Reading`],
-//! and [`plan`] multiplies its scenarios by [`matrix`] and [`persona`] and numbers the trials.
+//! Everything here is pure data and pure functions. The crate `formats` reads the user's files into a [`Reading`], and
+//! [`plan`] multiplies its scenarios by [`matrix`] and [`persona`] and numbers the trials.
 
 mod asks;
 pub mod battery;
 pub mod check;
 pub mod conversation;
+mod draws;
 pub mod estimate;
 pub mod format;
+mod goodput;
 pub mod ids;
+pub mod load;
 pub mod matrix;
 pub mod message;
 pub mod mock;
+pub mod objective;
 pub mod persona;
 pub mod placeholder;
 pub mod plan;
+mod quarantine;
 pub mod question;
 mod reading;
 pub mod rows;
 mod scenario;
+pub mod template;
+pub mod time;
 pub mod trial_path;
 pub mod user;
 
@@ -29,10 +36,14 @@ pub use check::{Check, Measure, Rule};
 pub use conversation::Conversation;
 pub use estimate::Estimate;
 pub use format::Format;
+pub use goodput::Goodput;
 pub use ids::{CaseId, Digest, RunId, TrialId};
+pub use load::Load;
 pub use message::Message;
+pub use objective::Objective;
 pub use persona::Persona;
 pub use plan::{Case, Plan, Trial};
+pub use quarantine::Quarantine;
 pub use reading::{MatrixFile, Reading, ScenarioFile};
 pub use rows::Rows;
 pub use yaml::Diagnostic;

@@ -7,7 +7,7 @@ use yaml::Spot;
 
 use crate::plan::Axis;
 
-/// A matrix file as it was read.
+/// The content of a matrix file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matrix {
     /// As the user named it.
@@ -19,17 +19,17 @@ pub struct Matrix {
     pub base_spot: Spot,
     /// First outermost, last fastest; never empty.
     pub axes: Vec<Axis>,
-    /// Where the axes are written, one for one.
+    /// The positions of the axes in the file, in the same order.
     pub places: Vec<AxisPlace>,
     /// Combinations that are not played.
     pub exclude: Vec<Cell>,
-    /// Combinations that are played as well.
+    /// Additional combinations.
     pub include: Vec<Cell>,
-    /// Names of personas of the library; empty: what the scenario says.
+    /// Names of personas from the library; empty: those of the scenario.
     pub personas: Vec<String>,
     pub personas_spot: Spot,
     pub tags: Vec<String>,
-    /// How often each combination is played; `None`: what the scenario says.
+    /// How often each combination is played; `None`: as in the scenario.
     pub repeats: Option<u32>,
 }
 
@@ -40,7 +40,7 @@ pub struct Cell {
     pub spot: Spot,
 }
 
-/// Where an axis is written.
+/// The position of an axis in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AxisPlace {
     pub parameter: Spot,

@@ -1,4 +1,4 @@
-//! A message: who speaks and what is said or shown.
+//! A message: its speaker and its content.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,14 @@ impl Message {
         Self::text_of(Speaker::User, text)
     }
 
+    /// The addresses of its images.
+    pub fn images(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Image(address) => Some(address.as_str()),
+            Part::Text(_) => None,
+        })
+    }
+
     /// The text parts, one below the other.
     #[must_use]
     pub fn text(&self) -> String {
@@ -64,7 +72,8 @@ impl Message {
     }
 }
 
-/// What the messages between two replies say to the agent, one below the other; who is not the user is named.
+/// The text for the agent of the messages between two replies, one below the other; speakers other than the user are
+/// named.
 #[must_use]
 pub fn said(messages: &[Message]) -> String {
     let lines = messages.iter().map(|message| match message.speaker {

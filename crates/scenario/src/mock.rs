@@ -1,4 +1,4 @@
-//! Scripted answers to tool calls of the agent, as written under `setup.mocks`: which one applies, and what it says.
+//! Scripted answers to the agent's tool calls, from `setup.mocks`: which one applies, and its result.
 
 pub mod expression;
 mod matching;
@@ -15,7 +15,7 @@ pub use tool::{Tool, tools};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mock {
-    /// `None` answers for any service.
+    /// `None` matches any service.
     pub service: Option<String>,
     pub method: String,
     pub when: Option<When>,
@@ -25,10 +25,10 @@ pub struct Mock {
     pub delay_ms: u64,
     /// 0 to 1: how often the call fails.
     pub failure_probability: f64,
-    /// What models are told about the tool.
+    /// The tool's description for models.
     #[serde(default)]
     pub description: Option<String>,
-    /// A JSON Schema of the tool's arguments; `None`: what the conditions show.
+    /// A JSON Schema of the tool's arguments; `None`: derived from the conditions.
     #[serde(default)]
     pub parameters: Option<serde_json::Map<String, Value>>,
     /// Paths in the state and their new values, in order. Both can contain `{{…}}`.

@@ -12,15 +12,15 @@ mod library;
 
 pub use library::Library;
 
-/// The word that stands for every persona of the library.
+/// The name that selects every persona of the library.
 pub const ALL: &str = "all";
 
-/// A persona of the library. What it does not say stays as the scenario says.
+/// A persona of the library. Keys that it does not set keep the scenario's values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Persona {
     /// The name for the command line and reports.
     pub name: String,
-    /// Who the user is, in words for the simulator.
+    /// Who the user is, described for the simulator.
     pub persona: String,
     #[serde(default)]
     pub objective: Option<String>,
@@ -38,13 +38,13 @@ pub struct Persona {
     /// 50 to 500.
     #[serde(default)]
     pub max_tokens: Option<u32>,
-    /// Keys that only gabfest knows. Those of the scenario win.
+    /// Keys that exist only in gabfest. The scenario's take precedence.
     #[serde(default, rename = "gabfest", skip_serializing_if = "Extras::is_empty")]
     pub extras: Extras,
 }
 
 impl Persona {
-    /// Puts this persona in the place of the scenario's own.
+    /// Replaces the scenario's persona with this one.
     pub fn dress(&self, simulator: &mut Simulator) {
         simulator.persona.clone_from(&self.persona);
         simulator.style.clone_from(&self.style);

@@ -1,7 +1,7 @@
 //! `${vars.x}`, `${row.column}` and `${env:NAME}` in the texts of a document.
 //!
-//! Each is replaced once: what is put in is never read again. Any other `${` stays, since programs of a shell have it too.
-//! `$${vars.x}` stands for the text `${vars.x}`.
+//! Each is replaced once: an inserted value is never read again. Any other `${` stays, because shell programs have it
+//! too. `$${vars.x}` is an escape for the text `${vars.x}`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use yaml::{
     suggest,
 };
 
-/// What a placeholder names.
+/// The source of a placeholder's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `${env:NAME}`: an environment variable of the machine that plans.
@@ -28,7 +28,7 @@ const KINDS: [Kind; 3] = [Kind::Environment, Kind::Row, Kind::Variable];
 /// Something wrong with one text of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Where the text stands.
+    /// The place of the text.
     pub path: Path,
     pub message: String,
     pub help: Option<String>,
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// What to report of a placeholder that nothing has replaced.
+    /// The finding about a placeholder that nothing has replaced.
     fn left_over(self) -> Unknown {
         let (message, help) = match self {
             Self::Environment => (
@@ -60,7 +60,7 @@ impl Kind {
     }
 }
 
-/// Replaces the placeholders of one kind. What is put in is marked, so that no later replacement reads it.
+/// Replaces the placeholders of one kind. Inserted values are marked, so that no later replacement reads them.
 pub fn replace(value: &mut Value, kind: Kind, lookup: &mut dyn FnMut(&str) -> Result<Value, Unknown>) -> Vec<Fault> {
     let mut pass = Pass { kind, last: false, lookup, faults: Vec::new(), path: Vec::new(), grown: 0 };
     if has_any(value) {
@@ -69,7 +69,7 @@ pub fn replace(value: &mut Value, kind: Kind, lookup: &mut dyn FnMut(&str) -> Re
     pass.faults
 }
 
-/// Takes off the marks of [`literal`] where no other replacement follows.
+/// Removes the marks of [`literal`] when no other replacement follows.
 pub fn unmark(value: &mut Value) {
     match value {
         Value::String(text) if text.contains("${") => {
@@ -169,7 +169,7 @@ pub fn report(faults: Vec<Fault>, document: &Document, findings: &mut Findings) 
     }
 }
 
-/// Whether a text below may hold a placeholder.
+/// Whether a text inside may have a placeholder.
 fn has_any(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("${"),
@@ -186,7 +186,7 @@ struct Pass<'a> {
     lookup: &'a mut dyn FnMut(&str) -> Result<Value, Unknown>,
     faults: Vec<Fault>,
     path: Vec<Segment>,
-    /// The bytes that were put in, over all texts: a short document must not become a huge one.
+    /// The inserted bytes over all texts: a short document must not become huge.
     grown: usize,
 }
 
@@ -216,7 +216,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The new value of a text; `None` where it stays.
+    /// The new value of a text; `None` if it stays.
     fn text(&mut self, text: &str) -> Option<Value> {
         let mut new = String::with_capacity(text.len());
         let mut rest = text;
@@ -267,7 +267,7 @@ impl Pass<'_> {
         Some(Value::String(new))
     }
 
-    /// Counts what is put in; `false` and a fault where it is too much.
+    /// Counts inserted bytes. Returns `false` and adds a fault if there are too many.
     fn grows(&mut self, bytes: usize) -> bool {
         let before = self.grown as u64;
         self.grown = self.grown.saturating_add(bytes);
@@ -293,7 +293,7 @@ struct Found<'a> {
     end: usize,
     kind: Kind,
     name: &'a str,
-    /// It has a second `$` before it, so that it stands for itself.
+    /// It has a second `$` before it, which escapes it.
     marked: bool,
 }
 
@@ -383,10 +383,10 @@ mod tests {
             (json!("${row.mood} in ${vars.city}"), json!("calm in Oslo")),
             (json!("${ row.mood }"), json!("${ row.mood }")),
             (json!("${row. mood }"), json!("calm")),
-            // What is put in is never read again.
+            // An inserted value is never read again.
             (json!("${row.sly}"), json!("${vars.city} ${row.mood}")),
             (json!("so ${row.sly}"), json!("so ${vars.city} ${row.mood}")),
-            // A shell's own words stay.
+            // A shell's own variables stay.
             (json!("echo ${HOME} $1 ${#x} ${vars.city"), json!("echo ${HOME} $1 ${#x} ${vars.city")),
             (json!("$${vars.city} and $${row.mood}"), json!("${vars.city} and ${row.mood}")),
             (json!("$$${vars.city}"), json!("$${vars.city}")),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_defined_is_a_fault_at_its_place() {
+    fn an_undefined_variable_is_a_fault_at_its_place() {
         let rows = [
             ("${vars.citi}", "run[0].input: `${vars.citi}`: there is no variable `citi`"),
             ("a ${row.x}", "run[0].input: `${row.x}`: there is no column `x`"),

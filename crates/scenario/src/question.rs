@@ -1,4 +1,4 @@
-//! A question of a knowledge base: the axis that asks it, and what it is asked with.
+//! A question of a knowledge base: its axis, and its context.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ pub const QUESTION: &str = "question";
 /// The name of the plugin that hands a [`Request`] to agents.
 pub const REQUEST: &str = "qna";
 
-/// What a question is asked with, for agents that understand it.
+/// The context of a question, for agents that understand it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {

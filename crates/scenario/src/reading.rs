@@ -1,4 +1,4 @@
-//! What was read from the files that a user named: the input of a plan.
+//! The result of reading the user's files: the input of a plan.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     rows::Rows,
 };
 
-/// What was found in the files.
+/// The content of the files.
 #[derive(Debug, Default)]
 pub struct Reading {
     /// All scenarios without errors, bases of matrices included.
@@ -23,7 +23,7 @@ pub struct Reading {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A scenario without errors, and the document that it was read from; a file may hold several.
+/// A valid scenario, and its document; a file may have several.
 #[derive(Debug)]
 pub struct ScenarioFile {
     pub document: Document,
@@ -54,9 +54,9 @@ impl ScenarioFile {
         document
     }
 
-    /// Whether it is played by itself. The base of a matrix is played only through the matrix, unless the user named it
-    /// too: with its own settings it is almost always one of the matrix's combinations. Imported questions are asked
-    /// only through the file that imports them, so that nothing is asked twice.
+    /// Whether it is played on its own. The base of a matrix is played only through the matrix, unless the user named
+    /// it too: with its own settings it is almost always one of the matrix's combinations. Imported questions are asked
+    /// only through the importing file, so that nothing is asked twice.
     #[must_use]
     pub fn plays_alone(&self) -> bool {
         self.named || !self.is_base

@@ -9,16 +9,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::Value;
 use yaml::{path::Path, suggest};
 
-use crate::placeholder::{self, Fault, Kind};
+use crate::{
+    Digest,
+    placeholder::{self, Fault, Kind},
+};
 
 /// The most rows that a data file may have.
 pub const MOST_ROWS: usize = 1_000_000;
 /// The most bytes of one row, as JSON.
 pub const MOST_ROW_BYTES: usize = 64 << 10;
-/// The most bytes of all rows that are kept, as JSON.
+/// The most bytes of all kept rows, as JSON.
 pub const MOST_BYTES: usize = 128 << 20;
 
-/// The rows of a data set, and where their values go. A copy shares the text.
+/// The rows of a data set, and the parameters for their values. Clones share the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Rows {
     /// The data file as diagnostics show it.
@@ -27,11 +30,11 @@ pub struct Rows {
     fills: Vec<Fill>,
     /// A line for each row: the JSON list of its id, its line in the file and its values.
     text: Arc<str>,
-    /// Where each line of `text` ends.
+    /// The end of each line of `text`.
     ends: Arc<[u32]>,
 }
 
-/// A column whose values are put into the scenario.
+/// A column whose values are filled into the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// Index into the columns.
@@ -46,7 +49,7 @@ pub struct Row {
     pub id: String,
     /// 1-based, in the data file.
     pub line: u32,
-    /// By column; `null` where the row has none.
+    /// By column; `null` if the row has none.
     pub values: Vec<Value>,
 }
 
@@ -57,7 +60,7 @@ pub struct Builder {
     ends: Vec<u32>,
 }
 
-/// More than what is kept.
+/// More than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TooLarge {
     #[error("the row has {0} bytes; at most {MOST_ROW_BYTES} are read")]
@@ -68,7 +71,7 @@ pub enum TooLarge {
 
 impl Builder {
     /// # Errors
-    /// The row, or all rows together, have more bytes than are kept.
+    /// The row, or all rows together, exceed the limit.
     pub fn push(&mut self, row: &Row) -> Result<(), TooLarge> {
         let line = line_of(row);
         if line.len() > MOST_ROW_BYTES {
@@ -93,7 +96,7 @@ impl Builder {
         self.ends.is_empty()
     }
 
-    /// The row with this index, as it was pushed.
+    /// The row with this index.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Row> {
         parsed(line_at(&self.text, &self.ends, index)?)
@@ -127,6 +130,12 @@ impl Rows {
         &self.file
     }
 
+    /// Of all rows, in order.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.text.as_bytes())
+    }
+
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns
@@ -144,9 +153,8 @@ impl Rows {
         serde_json::Deserializer::from_str(line.strip_prefix('[')?).into_iter::<String>().next()?.ok()
     }
 
-    /// Puts a row into a document: the columns that have a parameter, then `${row.column}`. An empty value leaves what the
-    /// document says. The faults say where the document has no place for a value, or names a column that the row does not
-    /// have.
+    /// Fills a row into a document: the columns with a parameter, then `${row.column}`. An empty value keeps the
+    /// document's value. The faults name values that the document has no place for, and missing columns.
     pub fn fill(&self, row: &Row, document: &mut Value) -> Vec<Fault> {
         let mut faults = self.fill_parameters(row, document);
         faults.extend(self.fill_texts(row, document));
@@ -187,7 +195,7 @@ impl Rows {
         })
     }
 
-    /// These rows alone, in this order.
+    /// Only these rows, in this order.
     #[must_use]
     pub(crate) fn only(&self, indexes: &[usize]) -> Self {
         let mut kept = Builder::default();
@@ -199,7 +207,7 @@ impl Rows {
         kept.build(self.file.clone(), self.columns.clone(), self.fills.clone())
     }
 
-    /// That each row can be read, as those of a plan that came over the wire must be.
+    /// Checks that each row can be read, which a received plan requires.
     pub(crate) fn consistent(&self) -> Result<(), String> {
         if self.is_empty() || self.len() > MOST_ROWS {
             return Err(format!("{} has {} rows", self.file, self.len()));
@@ -214,7 +222,7 @@ impl Rows {
     }
 }
 
-/// A value as `where`, `--where` and `exclude` compare it: text without quotes, anything else as JSON.
+/// The form of a value for `where`, `--where` and `exclude`: text without quotes, anything else as JSON.
 #[must_use]
 pub fn text_of(value: &Value) -> String {
     match value {
@@ -321,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_fills_its_parameters_and_an_empty_value_leaves_what_is_written() {
+    fn a_row_fills_its_parameters_and_an_empty_value_keeps_the_document() {
         let (rows, document) = (rows(), json!({ "turns": 9, "say": "my plan: ${row.plan}" }));
         let mut first = document.clone();
         assert_eq!(rows.fill(&rows.get(0).unwrap(), &mut first), []);

@@ -1,11 +1,11 @@
-//! One conversation test as written: who speaks, what is said, what is checked.
+//! One conversation test as written: its speakers, messages and checks.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Battery, Check, Conversation, Message, mock::Mock};
+use crate::{Battery, Check, Conversation, Message, battery::Tester, mock::Mock, user::Pauses};
 
 /// The one shape into which every format is read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,14 +19,14 @@ pub struct Scenario {
     pub tags: Vec<String>,
     /// The weight of this scenario in the weighted success rate of a run (1.0 unless written).
     pub weight: f64,
-    /// The least success rate of each of its cases; `None`: what the gates say.
+    /// The least success rate of each of its cases; `None`: that of the gates.
     pub required_pass_rate: Option<f64>,
     /// Handed to agents that understand them, noted otherwise.
     pub plugins: Vec<Plugin>,
     pub environment: Environment,
     /// Answers to the agent's tool calls.
     pub mocks: Vec<Mock>,
-    /// What stands in the history before the first step (system messages, an agent's greeting).
+    /// The history before the first step (system messages, an agent's greeting).
     pub opening: Vec<Message>,
     pub steps: Vec<Step>,
     pub strategy: Strategy,
@@ -37,6 +37,9 @@ pub struct Scenario {
     pub on_failure: OnFailure,
     /// A negative control: the verdicts PASS and FAIL are exchanged.
     pub expect_failure: bool,
+    /// Before each line but the first, unless the simulated user has its own.
+    #[serde(default, skip_serializing_if = "Pauses::is_empty")]
+    pub pauses: Pauses,
 }
 
 impl Scenario {
@@ -62,6 +65,19 @@ impl Scenario {
         tools.flatten().cloned().collect()
     }
 
+    /// The pauses before the lines of a step.
+    #[must_use]
+    pub fn pauses_of(&self, step: &Step) -> Pauses {
+        match &step.action {
+            Action::Converse(conversation) => conversation.simulator.extras.pauses().or(self.pauses),
+            Action::Examine(battery) => match &battery.tester {
+                Tester::Model(simulator) => simulator.extras.pauses().or(self.pauses),
+                Tester::Lines(_) | Tester::Agent(_) => self.pauses,
+            },
+            Action::Say { .. } | Action::Execute { .. } => self.pauses,
+        }
+    }
+
     /// Whether something in it can pass or fail.
     #[must_use]
     pub fn judges_something(&self) -> bool {
@@ -70,7 +86,7 @@ impl Scenario {
     }
 }
 
-/// Where a scenario was written.
+/// The position of a scenario in its file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Source {
     /// As the user named it, with `/` between parts.
@@ -95,9 +111,9 @@ pub struct Step {
 pub enum Action {
     /// Messages to the agent and its reply.
     Say {
-        /// What stands between the last reply and this one, in order; empty: the agent is asked again.
+        /// The messages between the last reply and this one, in order. If empty, the agent is asked again.
         messages: Vec<Message>,
-        /// What the agent should have said; formats that keep the expected answer put it into the history.
+        /// The agent's expected answer; formats that keep it put it into the history.
         expected: Option<Message>,
         timeout_ms: u64,
     },
@@ -112,10 +128,10 @@ pub enum Action {
 /// The environment of the trial: mocks, files, databases.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Environment {
-    /// Files written beneath the trial's root before the first step: path to text.
+    /// Files written below the trial's root before the first step: path to text.
     pub files: BTreeMap<String, String>,
     pub databases: Vec<Seeding>,
-    /// What the mocks' state is at the start of each trial; null if they keep none.
+    /// The mocks' state at the start of each trial; null if they keep none.
     #[serde(default)]
     pub state: serde_json::Value,
 }
@@ -128,7 +144,7 @@ pub struct Seeding {
     pub files: Vec<(String, String)>,
 }
 
-/// A capability that an agent may be started with.
+/// A capability with which an agent may be started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plugin {
     pub name: String,

@@ -1,9 +1,9 @@
-//! Paths of files in a trial: all of them stay beneath its own root.
+//! Paths of files in a trial: all of them stay below its own root.
 
-/// A path beneath the root, without `.` and `..`: an absolute one is taken from the root.
+/// A path below the root, without `.` and `..`. An absolute path starts at the root.
 ///
 /// # Errors
-/// The path leaves the root, or names nothing; a fragment that fits behind the path.
+/// The path leaves the root, or names nothing; a fragment that follows the path.
 pub fn beneath_root(written: &str) -> Result<String, &'static str> {
     let mut parts: Vec<&str> = Vec::new();
     for part in written.split(['/', '\\']) {

@@ -1,10 +1,11 @@
-//! What only gabfest knows of a simulated user: the key `gabfest` of `user_simulator` and of personas.
+//! Keys of a simulated user that exist only in gabfest: `gabfest` of `user_simulator` and of personas.
 
 mod called_tool;
 mod fact;
 mod goal;
 mod length;
 mod named;
+mod pause;
 mod script;
 mod state;
 mod stops;
@@ -22,6 +23,7 @@ pub use self::{
     goal::{DoneWhen, Part},
     length::{Length, WordRange},
     named::Named,
+    pause::{Pauses, ThinkKind, ThinkTime, TypingSpeed},
     script::{LaterTurn, ScriptedLine},
     state::{Exit, State, StateEnd, When},
     stops::{Farewell, SomeTurns, Stops},
@@ -37,7 +39,7 @@ yaml::bounded! {
     pub HistoryTokens: u32, "integer", 200.0 to Some(1_000_000.0);
 }
 
-/// Keys of the simulated user that only gabfest knows.
+/// Keys of the simulated user that exist only in gabfest.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "SimulatedUser")]
@@ -76,6 +78,12 @@ pub struct Extras {
     /// How the user types. The default is as the model writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub typing: Option<Typing>,
+    /// How long the user thinks before each line but the first. Played in a load, and with `--think-time`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think_time: Option<ThinkTime>,
+    /// How fast the user types, which is a wait before each line but the first. Played in a load, and with `--think-time`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub typing_speed: Option<TypingSpeed>,
     /// How much of the conversation the user's model sees word by word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history: Option<Memory>,
@@ -127,15 +135,15 @@ pub struct Memory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyForm {
-    /// The bare words, with marks such as `###DONE###`. Small models keep to it.
+    /// Plain text, with marks such as `###DONE###`. Small models handle it best.
     #[default]
     Text,
-    /// A JSON object, with a schema where the endpoint takes one.
+    /// A JSON object, with a schema if the endpoint supports one.
     Json,
 }
 
 impl Extras {
-    /// Tokens of history that a model sees word by word.
+    /// Tokens of the recent history that a model sees verbatim.
     pub const USUAL_HISTORY_TOKENS: u32 = 6_000;
 
     #[must_use]
@@ -158,10 +166,15 @@ impl Extras {
         self.history.map_or(Self::USUAL_HISTORY_TOKENS, |memory| memory.tokens.0)
     }
 
-    /// What the script says in this turn of the conversation.
+    /// The scripted line of this turn of the conversation.
     #[must_use]
     pub fn scripted(&self, turn: u32) -> Option<&str> {
         self.script.iter().find(|line| line.turn.0 == turn).map(|line| line.verbatim.as_str())
+    }
+
+    #[must_use]
+    pub fn pauses(&self) -> Pauses {
+        Pauses { think_time: self.think_time, typing_speed: self.typing_speed }
     }
 
     #[must_use]
@@ -169,7 +182,14 @@ impl Extras {
         self.self_check.unwrap_or_default()
     }
 
-    /// Adds what a persona says. What the scenario says wins; facts and unknown things are put together.
+    /// How many questions a judge gets about each line that the user's model writes: about its role, its facts and its
+    /// instructions, and one for each violation. None unless `self_check: model`.
+    #[must_use]
+    pub fn self_check_questions(&self) -> u64 {
+        if self.self_check() == SelfCheck::Model { 3 + self.violations.len() as u64 } else { 0 }
+    }
+
+    /// Adds a persona's keys. The scenario's keys take precedence; facts and unknown things are merged.
     pub fn add(&mut self, persona: &Self) {
         fn or<T: Clone>(own: &mut Option<T>, other: &Option<T>) {
             if own.is_none() {
@@ -189,6 +209,8 @@ impl Extras {
         or(&mut self.max_turns, &persona.max_turns);
         or(&mut self.length, &persona.length);
         or(&mut self.typing, &persona.typing);
+        or(&mut self.think_time, &persona.think_time);
+        or(&mut self.typing_speed, &persona.typing_speed);
         or(&mut self.history, &persona.history);
         or(&mut self.prompt, &persona.prompt);
         or(&mut self.reply, &persona.reply);
@@ -236,6 +258,7 @@ mod tests {
             "script": [{ "turn": 3, "verbatim": "Are you a robot?" }],
             "length": { "words": [3, 40] },
             "typing": { "case": "lower" },
+            "think_time": { "ms": 500 },
         })));
         let facts: Vec<(&str, &str)> = own.facts.iter().map(|(name, fact)| (name, fact.value.as_str())).collect();
         assert_eq!(facts, [("order", "W-1"), ("name", "Ana"), ("mail", "b@example.com")]);
@@ -245,6 +268,7 @@ mod tests {
         assert_eq!((own.scripted(2), own.scripted(3)), (None, Some("Are you a robot?")));
         assert_eq!(own.length.unwrap().words, WordRange(3, 40));
         assert_eq!(own.typing.unwrap().case, Case::Lower);
+        assert_eq!(own.pauses().before(1, 2, "hi").as_millis(), 500);
     }
 
     #[test]
@@ -268,6 +292,8 @@ mod tests {
             "script": [{ "turn": 2, "verbatim": "Hm." }],
             "length": { "words": [1, 1] },
             "typing": { "typos": 0.02, "punctuation": "sparse" },
+            "think_time": { "kind": "lognormal", "ms": 3000, "sigma": 0.5 },
+            "typing_speed": { "words_per_minute": 40, "sd": 8 },
         });
         let read = extras(written);
         assert_eq!(extras(serde_json::to_value(&read).unwrap()), read);

@@ -21,7 +21,17 @@ use record::{
     tally::Counts,
 };
 
-use crate::clopper_pearson::upper_bound;
+use crate::clopper_pearson::{shows_at_least, shows_less, upper_bound};
+
+mod flaky;
+mod odds;
+mod planned;
+mod rates;
+
+pub use flaky::flaky_cases;
+pub use odds::{Odds, Planned, least_passes, most_failing_passes, odds};
+pub use planned::{PlannedGate, and_rates, decide_all, planned_gates, required};
+pub use rates::{CaseParts, success_rate};
 
 /// The number of cases that a reason lists by name.
 const NAMED_CASES: usize = 3;
@@ -31,7 +41,7 @@ const NAMED_CASES: usize = 3;
 pub struct Required {
     /// The minimum success rate of the whole run; `None`: every trial of every case must pass.
     pub pass_rate: Option<f64>,
-    /// With `pass_rate`, the minimum of every case without its own rate; `None`: half of `pass_rate`.
+    /// The floor of every case without its own rate; `None`: half of `pass_rate`, and without that every trial must pass.
     pub case_pass_rate: Option<f64>,
     /// The largest share of planned trials that may be missing.
     pub max_unjudged: f64,
@@ -70,11 +80,14 @@ pub struct Decision {
 
 /// A requirement on the trials of a case or of the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Asked {
+pub enum Asked {
     /// At least this share must pass.
     Rate(f64),
     /// The 95 % upper bound of the success rate must not be below this share.
     Floor(f64),
+    /// The lower bound of the success rate must reach this share. It is broken if the upper bound is below it, and undecided in
+    /// between.
+    Shown { least: f64, confidence: f64 },
 }
 
 impl Asked {
@@ -83,6 +96,15 @@ impl Asked {
             Self::Rate(rate) => pass >= share::least_of(rate, n),
             // The estimate is a cheap first test: the bound is never below it.
             Self::Floor(floor) => pass as f64 >= floor * n as f64 || upper_bound(pass, n) >= floor,
+            Self::Shown { least, confidence } => shows_at_least(pass, n, least, confidence),
+        }
+    }
+
+    /// So many passes show that it does not hold.
+    fn is_broken(self, pass: u64, n: u64) -> bool {
+        match self {
+            Self::Rate(_) | Self::Floor(_) => !self.holds(pass, n),
+            Self::Shown { least, confidence } => shows_less(pass, n, least, confidence),
         }
     }
 
@@ -96,7 +118,7 @@ impl Asked {
         let all = counts.conclusive() + missing;
         let of = if forgiven { counts.conclusive() } else { all };
         let doubtful = if self.allows_failures() { counts.doubtful } else { 0 };
-        if !self.holds(counts.pass + missing + doubtful, all) {
+        if self.is_broken(counts.pass + missing + doubtful, all) {
             RunVerdict::Fail
         } else if counts.conclusive() > 0 && self.holds(counts.pass, of) {
             RunVerdict::Pass
@@ -109,23 +131,32 @@ impl Asked {
 impl Required {
     /// The requirement of this case.
     fn of(&self, case: &CaseResult) -> Asked {
-        match (case.required_pass_rate, self.pass_rate) {
-            (Some(own), _) => Asked::Rate(own),
-            (None, Some(rate)) => Asked::Floor(self.case_pass_rate.unwrap_or(rate / 2.0)),
-            (None, None) => Asked::Rate(1.0),
-        }
+        let floor = self.case_pass_rate.or(self.pass_rate.map(|rate| rate / 2.0));
+        case.required_pass_rate.map_or_else(|| floor.map_or(Asked::Rate(1.0), Asked::Floor), Asked::Rate)
     }
+
+    /// Whether missing trials are tolerated: `max_unjudged` allows so many, and all trials were played.
+    #[must_use]
+    pub fn forgives(self, cases: &[CaseResult], never: Unforgivable) -> bool {
+        let (total, planned) = total_of(cases);
+        let missing = total.missing(planned);
+        let is_over = total.ended() >= planned && never.out_of_quota == 0;
+        is_over && missing < planned && share::allows(self.max_unjudged, missing, planned)
+    }
+}
+
+/// The counts of all cases, and their planned trials.
+fn total_of(cases: &[CaseResult]) -> (Counts, u64) {
+    let mut total = Counts::default();
+    cases.iter().for_each(|case| total.merge(&case.counts));
+    (total, cases.iter().map(|case| case.planned).sum())
 }
 
 /// Every gate of the run, and their overall verdict.
 #[must_use]
 pub fn decide(required: Required, cases: &[CaseResult], never: Unforgivable) -> Decision {
-    let mut total = Counts::default();
-    cases.iter().for_each(|case| total.merge(&case.counts));
-    let planned = cases.iter().map(|case| case.planned).sum();
-    let missing = total.missing(planned);
-    let is_over = total.ended() >= planned && never.out_of_quota == 0;
-    let forgiven = is_over && missing < planned && share::allows(required.max_unjudged, missing, planned);
+    let (total, planned) = total_of(cases);
+    let forgiven = required.forgives(cases, never);
     let asked: Vec<Asked> = cases.iter().map(|case| required.of(case)).collect();
     let verdicts: Vec<RunVerdict> =
         cases.iter().zip(&asked).map(|(case, asked)| asked.verdict(&case.counts, case.planned, forgiven)).collect();
@@ -134,13 +165,11 @@ pub fn decide(required: Required, cases: &[CaseResult], never: Unforgivable) -> 
     let judged = unjudged.is_empty() || (forgiven && unjudged.len() as u64 <= required.max_unjudged_cases);
 
     let mut gates = Vec::with_capacity(5);
-    let name = match required.pass_rate {
-        None => "every_case_passes",
-        Some(rate) => {
-            gates.push(pass_rate(rate, &total, planned, forgiven));
-            "case_pass_rate"
-        }
-    };
+    if let Some(rate) = required.pass_rate {
+        gates.push(pass_rate(rate, &total, planned, forgiven));
+    }
+    let has_floor = required.pass_rate.or(required.case_pass_rate).is_some();
+    let name = if has_floor { "case_pass_rate" } else { "every_case_passes" };
     gates.push(every_case(name, cases, &asked, &verdicts, judged));
     gates.push(enough_evidence(required.max_unjudged, &total, planned, never.out_of_quota));
     gates.push(every_case_judged(required.max_unjudged_cases, cases.len(), &unjudged));
@@ -151,6 +180,18 @@ pub fn decide(required: Required, cases: &[CaseResult], never: Unforgivable) -> 
     Decision { gates, verdict, cases: verdicts }
 }
 
+/// Only whether there is evidence: for a run whose success is judged step by step, as a search does.
+#[must_use]
+pub fn evidence(required: Required, cases: &[CaseResult], never: Unforgivable) -> Decision {
+    let any = Required { pass_rate: Some(0.0), case_pass_rate: Some(0.0), ..required };
+    let cases: Vec<CaseResult> =
+        cases.iter().map(|case| CaseResult { required_pass_rate: None, ..case.clone() }).collect();
+    let mut decision = decide(any, &cases, never);
+    decision.gates.retain(|gate| !matches!(gate.name.as_str(), "pass_rate" | "case_pass_rate"));
+    decision.verdict = fold(decision.gates.iter().map(|gate| gate.verdict));
+    decision
+}
+
 impl Decision {
     /// The decision with one gate more.
     #[must_use]
@@ -158,6 +199,15 @@ impl Decision {
         self.verdict = fold([self.verdict, gate.verdict].into_iter());
         self.gates.push(gate);
         self
+    }
+
+    /// The decision with one gate more that also says something about each case.
+    #[must_use]
+    pub fn and_of_cases(mut self, gate: Gate, cases: &[RunVerdict]) -> Self {
+        for (case, found) in self.cases.iter_mut().zip(cases) {
+            *case = fold([*case, *found].into_iter());
+        }
+        self.and(gate)
     }
 }
 
@@ -229,9 +279,9 @@ fn broken(case: &CaseResult, asked: Asked) -> String {
     match asked {
         Asked::Rate(rate) if rate >= 1.0 => name.clone(),
         Asked::Rate(rate) => format!("{name}: {pass} of {n} passed, required {}", percent(rate)),
-        Asked::Floor(floor) => {
+        Asked::Floor(least) | Asked::Shown { least, .. } => {
             let most = percent(upper_bound(pass, n));
-            format!("{name}: {pass} of {n} passed, so at most {most}, floor {}", percent(floor))
+            format!("{name}: {pass} of {n} passed, so at most {most}, floor {}", percent(least))
         }
     }
 }
@@ -247,30 +297,39 @@ fn within(failed: u64) -> String {
 
 fn pass_rate(required: f64, total: &Counts, planned: u64, forgiven: bool) -> Gate {
     let verdict = Asked::Rate(required).verdict(total, planned, forgiven);
-    let (pass, n, missing) = (total.pass, total.conclusive(), total.missing(planned));
-    let found = if n == 0 {
-        "no trial was judged".to_owned()
-    } else {
-        let broken = match total.agent_errors {
-            0 => String::new(),
-            errors => format!(", {errors} ended with an error of the agent"),
-        };
-        let replayed = match total.replayed_failures {
-            0 => String::new(),
-            replayed => format!(", {replayed} failed and did not when played again, which counts as failed"),
-        };
-        let doubtful = match total.doubtful {
-            0 => String::new(),
-            doubtful => format!(", {doubtful} failed only after our side broke an attempt, which might have passed"),
-        };
-        format!("{pass} of {n} passed ({}){broken}{replayed}{doubtful}", percent(pass as f64 / n as f64))
+    let (passed, missing) = (passed(total), missed(total, planned, forgiven));
+    let reason = format!("{passed}{missing}, required {} by point", percent(required));
+    Gate { name: "pass_rate".to_owned(), verdict, reason }
+}
+
+/// `19 of 20 passed (95 %)`, and what counts as failed without a FAIL.
+fn passed(total: &Counts) -> String {
+    let (pass, n) = (total.pass, total.conclusive());
+    if n == 0 {
+        return "no trial was judged".to_owned();
+    }
+    let broken = match total.agent_errors {
+        0 => String::new(),
+        errors => format!(", {errors} ended with an error of the agent"),
     };
-    let missing = match missing {
+    let replayed = match total.replayed_failures {
+        0 => String::new(),
+        replayed => format!(", {replayed} failed and did not when played again, which counts as failed"),
+    };
+    let doubtful = match total.doubtful {
+        0 => String::new(),
+        doubtful => format!(", {doubtful} failed only after our side broke an attempt, which might have passed"),
+    };
+    format!("{pass} of {n} passed ({}){broken}{replayed}{doubtful}", percent(pass as f64 / n as f64))
+}
+
+/// `, 2 of 20 missing`; empty if none is.
+fn missed(total: &Counts, planned: u64, forgiven: bool) -> String {
+    match total.missing(planned) {
         0 => String::new(),
         missing if forgiven => format!(", {missing} of {planned} missing and forgiven"),
         missing => format!(", {missing} of {planned} missing"),
-    };
-    Gate { name: "pass_rate".to_owned(), verdict, reason: format!("{found}{missing}, required {}", percent(required)) }
+    }
 }
 
 fn enough_evidence(allowed: f64, total: &Counts, planned: u64, out_of_quota: u64) -> Gate {
@@ -318,7 +377,8 @@ fn every_case_judged(allowed: u64, all: usize, unjudged: &[&str]) -> Gate {
 }
 
 /// Exists only if judges are missing: unjudged checks must not look like passed ones.
-fn judge_available(without_judge: u64) -> Gate {
+#[must_use]
+pub fn judge_available(without_judge: u64) -> Gate {
     let were = if without_judge == 1 { "was" } else { "were" };
     let reason = format!("{} {were} skipped because no judge could be asked", trials(without_judge));
     Gate { name: "judge_available".to_owned(), verdict: RunVerdict::Inconclusive, reason }

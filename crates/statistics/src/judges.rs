@@ -7,7 +7,7 @@ use record::{
 
 use crate::wilson::interval;
 
-/// `None` where no judge was asked. Ranges of length without findings are left out.
+/// `None` if no judge was asked. Ranges of length without findings are left out.
 #[must_use]
 pub fn of(judges: &tally::Judges) -> Option<Judges> {
     let below = FROM_WORDS.iter().skip(1).copied().map(Some).chain([None]);

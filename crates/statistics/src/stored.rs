@@ -1,7 +1,8 @@
-//! Reads a stored summary: `report.json` of this version and of version 1.
+//! Reads a stored summary: `report.json` of this version and of older ones.
 
 use record::{
     Summary,
+    latency::Quantiles,
     summary::{SCHEMA_VERSION, Trials},
     tally::Counts,
 };
@@ -22,7 +23,11 @@ pub enum Error {
 pub fn read(json: &[u8]) -> Result<Summary, Error> {
     let mut document: Value = serde_json::from_slice(json)?;
     match document.get("schema_version").and_then(Value::as_u64) {
-        Some(1) => upgrade(&mut document),
+        Some(1) => {
+            rates_of_version_1(&mut document);
+            times_of_version_2(&mut document);
+        }
+        Some(2) => times_of_version_2(&mut document),
         Some(version) if version <= u64::from(SCHEMA_VERSION) => {}
         found => return Err(Error::Version { found: found.unwrap_or(0) }),
     }
@@ -32,10 +37,7 @@ pub fn read(json: &[u8]) -> Result<Summary, Error> {
 /// Version 1 had only the judged pass rate, called `pass_rate`, and did not record how many errors of a case are the agent's.
 /// If a run has errors of the agent and others, a case's errors count as not the agent's: the total is right, and the case's
 /// bounds hold.
-fn upgrade(document: &mut Value) {
-    if let Some(version) = document.get_mut("schema_version") {
-        *version = json!(SCHEMA_VERSION);
-    }
+fn rates_of_version_1(document: &mut Value) {
     let number = |of: &Value, key: &str| of.get(key).and_then(Value::as_u64).unwrap_or(0);
     let totals = &document["summary"];
     let trials = &totals["trials"];
@@ -65,6 +67,19 @@ fn upgrade(document: &mut Value) {
         let counts = Counts { pass, fail, inconclusive, error, skipped, cancelled, agent_errors, ..Counts::default() };
         case.insert("agent_errors".to_owned(), json!(agent_errors));
         rates(case, &counts, planned);
+    }
+}
+
+/// Version 2 had only service times of each part, and percentiles of any number of them, which stay.
+fn times_of_version_2(document: &mut Value) {
+    if let Some(version) = document.get_mut("schema_version") {
+        *version = json!(SCHEMA_VERSION);
+    }
+    for table in ["by_agent", "by_tag", "by_axis"] {
+        let rows = document.get_mut(table).and_then(Value::as_array_mut).into_iter().flatten();
+        for latency in rows.filter_map(|row| row.get_mut("latency")).filter(|latency| latency.is_object()) {
+            *latency = json!({ "turn": latency.take(), "ttft": Quantiles::default() });
+        }
     }
 }
 
@@ -104,9 +119,28 @@ mod tests {
     }
 
     #[test]
+    fn a_report_of_version_2_keeps_the_service_times_of_its_parts() {
+        let mut document = serde_json::to_value(read(VERSION_1).unwrap()).unwrap();
+        document["schema_version"] = json!(2);
+        let times = json!({
+            "count": 3, "p50_ms": 1.0, "p90_ms": 2.0, "p95_ms": 2.0, "p99_ms": 2.0, "p999_ms": 2.0, "max_ms": 2.0, "mean_ms": 1.5
+        });
+        let success_rate = json!({ "estimate": 1.0, "low": 0.4, "high": 1.0, "method": "wilson 95%", "n": 3 });
+        document["by_agent"] = json!([{
+            "agent": "a", "trials": 3, "pass": 3, "fail": 0, "agent_errors": 0, "inconclusive": 0, "error": 0, "skipped": 0,
+            "cancelled": 0, "success_rate": success_rate, "latency": times, "unanswered_turns": 0, "cost_usd": 0.0,
+            "unpriced_calls": 0, "failures": []
+        }]);
+        let found = read(document.to_string().as_bytes()).unwrap();
+        let latency = found.by_agent[0].figures.latency.unwrap();
+        assert_eq!((latency.turn.count, latency.turn.p99_ms, latency.response.count), (3, Some(2.0), 0));
+        assert_eq!(found.schema_version, SCHEMA_VERSION);
+    }
+
+    #[test]
     fn a_later_version_is_an_error_that_says_so() {
         let error = read(br#"{"schema_version": 99}"#).unwrap_err();
-        assert_eq!(error.to_string(), "read a report of version 99; this build reads versions 1 to 2");
+        assert_eq!(error.to_string(), "read a report of version 99; this build reads versions 1 to 3");
         assert!(matches!(read(b"{}"), Err(Error::Version { found: 0 })));
     }
 }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_leave_room_for_what_is_missing() {
+    fn bounds_leave_room_for_missing_trials() {
         let found = bounds(&counts(16, 2, 0, 1), 20);
         assert_eq!((found.low, found.high, found.missing), (0.8, 0.9, 2));
         let whole = bounds(&counts(3, 0, 1, 0), 4);
@@ -82,7 +82,7 @@ mod tests {
     /// An agent that answers 500 in 19 of 100 trials, and a judge that breaks most of those that it must judge: the first
     /// attempts say that 19 fail, and what is played again fails more often still.
     #[test]
-    fn failures_in_replays_of_what_we_broke_do_not_push_the_bounds_below_the_truth() {
+    fn failures_in_replays_after_our_faults_keep_the_bounds_true() {
         let after_replays = Counts { doubtful: 17, ..counts(60, 0, 36, 4) };
         let found = bounds(&after_replays, 100);
         assert_eq!((found.low, found.high, found.missing, found.doubtful), (0.6, 0.81, 4, 17));

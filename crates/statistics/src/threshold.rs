@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_best_threshold_is_as_good_as_is_said_and_none_is_better(
+        fn no_threshold_is_better_than_the_best(
             rows in prop::collection::vec((0_u8..20, any::<bool>()), 0..40),
             at_least in any::<bool>(),
         ) {

@@ -12,7 +12,7 @@ use record::{
 
 use crate::wilson::interval;
 
-/// `None` where no trial had a simulated user. `counts`: of all trials of the run.
+/// `None` if no trial had a simulated user. `counts`: of all trials of the run.
 #[must_use]
 pub fn of(users: &Users, counts: &Counts) -> Option<SimulatedUser> {
     if users.total.lines == 0 {

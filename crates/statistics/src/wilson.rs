@@ -18,16 +18,22 @@ pub fn interval(pass: u64, n: u64) -> Rate {
         return Rate { estimate: None, low: 0.0, high: 1.0, method, n };
     }
     let pass = pass.min(n);
-    let trials = n as f64;
-    let share = pass as f64 / trials;
-    let z2 = Z * Z;
+    let share = pass as f64 / n as f64;
+    let (low, high) = around(share, n as f64, Z);
+    // At 0 of n and n of n an end equals the estimate, but rounding can put it slightly beyond.
+    let low = if pass == 0 { 0.0 } else { low };
+    let high = if pass == n { 1.0 } else { high };
+    Rate { estimate: Some(share), low, high, method, n }
+}
+
+/// The ends of the interval of a share of `trials`, perhaps no whole number, that reaches `z` standard errors.
+#[must_use]
+pub fn around(share: f64, trials: f64, z: f64) -> (f64, f64) {
+    let z2 = z * z;
     let centre = (share + z2 / (2.0 * trials)) / (1.0 + z2 / trials);
     let variance = share * (1.0 - share) / trials + z2 / (4.0 * trials * trials);
-    let half = Z * variance.sqrt() / (1.0 + z2 / trials);
-    // At 0 of n and n of n an end equals the estimate, but rounding can put it slightly beyond.
-    let low = if pass == 0 { 0.0 } else { (centre - half).clamp(0.0, share) };
-    let high = if pass == n { 1.0 } else { (centre + half).clamp(share, 1.0) };
-    Rate { estimate: Some(share), low, high, method, n }
+    let half = z * variance.sqrt() / (1.0 + z2 / trials);
+    ((centre - half).clamp(0.0, share), (centre + half).clamp(share, 1.0))
 }
 
 #[cfg(test)]

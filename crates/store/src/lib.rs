@@ -1,16 +1,30 @@
-//! Where a run is stored: one trait, [`Store`], and its implementations.
+//! The storage of runs: one trait, [`Store`], and its implementations.
 //!
 //! Each method is one transaction; nothing is acknowledged, counted or shown before it has returned.
-//! [`sqlite`] is the embedded default; simulations use [`memory`].
+//! [`sqlite`] is the embedded default, [`postgres`] is for coordinators on several machines; simulations use [`memory`].
+//! [`engine`] picks one of the first two by address.
 
+mod counting;
+pub mod engine;
+mod lease_columns;
 mod losses;
 pub mod memory;
+mod piece_columns;
+pub mod postgres;
 mod ranges;
+mod refusal;
 pub mod rows;
+mod run_columns;
 pub mod sqlite;
 pub mod store;
+mod trial_columns;
+mod values;
 
+pub use engine::Engine;
 pub use memory::Memory;
-pub use rows::{Commit, Committed, EndedTrial, Lease, Losses, Part, Piece, Recovered, RunRow, SegmentRow, StoredTrial};
+pub use postgres::Postgres;
+pub use rows::{
+    Commit, Committed, EndedTrial, Lease, Losses, Moved, Part, Piece, Recovered, RunRow, SegmentRow, StoredTrial,
+};
 pub use sqlite::Sqlite;
-pub use store::{Error, Store};
+pub use store::{Error, GONE, Store};

@@ -1,4 +1,4 @@
-//! What lost attempts say of their trials: how often, and with which session last.
+//! Counts lost attempts by trial: how often, and with which session last.
 
 use crate::Losses;
 
@@ -9,11 +9,11 @@ pub(crate) struct Lost {
     pub(crate) session: u64,
     pub(crate) begun: bool,
     pub(crate) proof: bool,
-    /// Its worker gave it up, and is not gone because of it.
+    /// Its worker returned it and is still alive.
     pub(crate) given_up: bool,
 }
 
-/// Attempts by number and epoch, ascending; those that were given up in peace say nothing.
+/// Attempts by number and epoch, ascending. Attempts that were returned do not count.
 pub(crate) fn fold(lost: impl IntoIterator<Item = Lost>) -> Vec<Losses> {
     let mut all: Vec<Losses> = Vec::new();
     for one in lost.into_iter().filter(|one| !one.given_up) {

@@ -1,6 +1,6 @@
-//! A store in memory, with every guarantee of the others but durability.
+//! An in-memory store with every guarantee of the others except durability.
 //!
-//! The others are compared with it, and simulations run on it: a paused clock does not wait for the threads of a database.
+//! The others are compared with it, and simulations run on it: a paused clock does not wait for a database's threads.
 
 mod state;
 
@@ -10,11 +10,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use record::{Usd, call::Spend, summary::RunState, trial::Past};
+use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState, trial::Past};
 use scenario::{Digest, RunId};
 
 use self::state::{Lost, Run, Session, State, index};
-use crate::{Commit, Committed, Error, Lease, Piece, Recovered, RunRow, Store, StoredTrial, losses, ranges};
+use crate::{Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Store, StoredTrial, losses, ranges};
 
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -27,7 +27,7 @@ impl Memory {
         Self::default()
     }
 
-    /// A panic elsewhere while the lock was held leaves nothing half done: every method checks first, then writes.
+    /// A panic elsewhere while the lock was held leaves a consistent state: every method checks first, then writes.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -42,7 +42,9 @@ impl Store for Memory {
         }
         state.plans.entry(run.plan_digest.clone()).or_insert_with(|| Bytes::copy_from_slice(plan));
         let (trials, lost, spend) = (BTreeMap::new(), BTreeMap::new(), run.preflight.clone());
-        state.runs.insert(run.id.clone(), Run { row: run.clone(), trials, lost, spend, unsettled: Usd::default() });
+        let (unsettled, load_began_at, runner, decisions) = (Usd::default(), None, Runner::default(), Vec::new());
+        let run = Run { row: run.clone(), trials, lost, spend, unsettled, load_began_at, runner, decisions };
+        state.runs.insert(run.row.id.clone(), run);
         Ok(())
     }
 
@@ -65,6 +67,25 @@ impl Store for Memory {
         let row = &mut all.run_mut(run)?.row;
         row.state = state;
         row.ended_at = ended_at;
+        Ok(())
+    }
+
+    async fn set_load_began(&self, run: &RunId, at: i64) -> Result<(), Error> {
+        self.state().run_mut(run)?.load_began_at = Some(at);
+        Ok(())
+    }
+
+    async fn decide(&self, run: &RunId, decision: &Decision, moved: Moved) -> Result<(), Error> {
+        let mut all = self.state();
+        let run = all.run_mut(run)?;
+        run.decisions.push(decision.clone());
+        run.load_began_at = moved.load_began_at.or(run.load_began_at);
+        run.row.planned = moved.planned.unwrap_or(run.row.planned);
+        Ok(())
+    }
+
+    async fn set_runner(&self, run: &RunId, runner: &Runner) -> Result<(), Error> {
+        self.state().run_mut(run)?.runner = runner.clone();
         Ok(())
     }
 
@@ -93,7 +114,7 @@ impl Store for Memory {
         }
         let mut granted: BTreeMap<u64, BTreeMap<(u64, u64), Lease>> = BTreeMap::new();
         for lease in leases {
-            // What is done by now is forgotten here, else a long session's leases pile up.
+            // Drop what is done by now; otherwise the leases of a long session pile up.
             let live = granted.entry(lease.session).or_insert_with(|| state.live(lease.session));
             if live.insert((lease.id, lease.trials.start), lease.clone()).is_some() {
                 return Err(Error::Failed(format!("lease {} is granted already", lease.id)));
@@ -135,7 +156,7 @@ impl Store for Memory {
             let stored = StoredTrial {
                 trial: ended.trial.clone(),
                 session: commit.session,
-                pieces: ended.pieces.clone(),
+                pieces: if ended.kept { ended.pieces.clone() } else { Vec::new() },
                 again: false,
                 unreadable: false,
             };
@@ -155,6 +176,9 @@ impl Store for Memory {
         session.seen = at;
         session.begin(&commit.begun);
         session.segments.push((commit.run.clone(), commit.segment.pieces.clone()));
+        for piece in commit.ended.iter().filter(|ended| !ended.kept).flat_map(|ended| &ended.pieces) {
+            session.forget(piece);
+        }
         Ok(committed)
     }
 
@@ -190,7 +214,7 @@ impl Store for Memory {
             }
         }
         for (run, number, epoch) in given_up.into_iter().filter(|_| begun) {
-            let lost = Lost { session, begun: true, proof: false, given_up: true };
+            let lost = Lost { session, begun: true, proof: false, given_up: true, at: 0 };
             state.run_mut(&run)?.lost.entry((number, epoch)).or_insert(lost);
         }
         Ok(())
@@ -215,7 +239,7 @@ impl Store for Memory {
         _reason: &str,
         proof: bool,
         begun: &[Lease],
-        _at: i64,
+        at: i64,
     ) -> Result<Vec<Lease>, Error> {
         let mut state = self.state();
         let Some(ended) = state.session_mut(session) else { return Ok(Vec::new()) };
@@ -230,7 +254,7 @@ impl Store for Memory {
             let run = state.run_mut(&lease.run)?;
             for number in &numbers {
                 let begun = *number < lease.begun;
-                run.lost.entry((*number, lease.epoch)).or_insert(Lost { session, begun, proof, given_up: false });
+                run.lost.entry((*number, lease.epoch)).or_insert(Lost { session, begun, proof, given_up: false, at });
             }
             if !numbers.is_empty() {
                 losers.insert(lease.run.clone());
@@ -253,7 +277,7 @@ impl Store for Memory {
             let attempt = attempts.entry(*number).or_default();
             *attempt = (*attempt).max(*epoch);
             if run.trials.get(number).is_none_or(|kept| kept.stored.trial.epoch < *epoch) {
-                let Lost { session, begun, proof, given_up } = *lost;
+                let Lost { session, begun, proof, given_up, at: _ } = *lost;
                 since_its_end.push(losses::Lost { number: *number, session, begun, proof, given_up });
             }
         }
@@ -273,7 +297,19 @@ impl Store for Memory {
             replayed_failed: run.trials.values().map(|kept| u64::from(kept.stored.trial.past.failed)).sum(),
             replayed_trials: run.trials.values().filter(|kept| kept.replaced > 0).count() as u64,
             unsettled: run.unsettled,
+            load_began_at: run.load_began_at,
+            runner: run.runner.clone(),
+            decisions: run.decisions.clone(),
         })
+    }
+
+    async fn lost_over_time(&self, run: &RunId, limit: u32) -> Result<Vec<(i64, u64)>, Error> {
+        let state = self.state();
+        let mut moments = BTreeMap::new();
+        for lost in state.run(run)?.lost.values().filter(|lost| lost.begun && !lost.given_up) {
+            *moments.entry(lost.at).or_insert(0) += 1;
+        }
+        Ok(moments.into_iter().take(limit as usize).collect())
     }
 
     async fn trials(&self, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {

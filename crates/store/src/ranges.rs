@@ -1,4 +1,4 @@
-//! Ranges of trials: numbers into ranges, and what is left of a lease when parts of it were given back.
+//! Ranges of trials: from numbers to ranges, and the rest of a lease after parts of it were released.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ pub(crate) fn fold(numbers: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
     ranges
 }
 
-/// What is left of a lease without the released trials of its run, epoch and session; their ids do not matter,
-/// since a worker knows only which trials it holds.
+/// The rest of a lease without the released trials of its run, epoch and session. Lease ids do not matter, because a
+/// worker knows only which trials it holds.
 pub(crate) fn without(lease: &Lease, released: &[Lease]) -> Vec<Lease> {
     let mut left = vec![lease.trials.clone()];
     for cut in released.iter().filter(|cut| cut.run == lease.run && cut.epoch == lease.epoch) {
@@ -26,7 +26,7 @@ pub(crate) fn without(lease: &Lease, released: &[Lease]) -> Vec<Lease> {
     left.into_iter().map(|trials| lease.part(trials)).collect()
 }
 
-/// The part before the cut and the part after it, where they are not empty.
+/// The part before the cut and the part after it, if they are not empty.
 fn subtract(piece: &Range<u64>, cut: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
     let (before, after) = if cut.is_empty() {
         (piece.clone(), piece.end..piece.end)

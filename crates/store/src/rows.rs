@@ -1,15 +1,18 @@
-//! The rows that go into a store and come out of it.
+//! The rows that a store writes and reads.
 
 use std::{collections::BTreeMap, ops::Range};
 
 use bytes::Bytes;
-use record::{Failure, FailureKind, Trial, Usd, Verdict, call::Spend, summary::RunState, trial::Past};
+use record::{
+    Failure, FailureKind, Trial, Usd, Verdict, call::Spend, decision::Decision, runner::Runner, summary::RunState,
+    trial::Past,
+};
 use scenario::{CaseId, Digest, RunId, TrialId};
 
 /// The longest reason why a record cannot be read.
 const MOST_REASON_CHARS: usize = 300;
 
-/// A run as it is listed.
+/// A run in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRow {
     pub id: RunId,
@@ -26,7 +29,7 @@ pub struct RunRow {
     pub version: String,
     /// A provider's quota is used up, since the run began or was resumed.
     pub exhausted: bool,
-    /// What was spent before the run began, to ask whether its agents and models answer. The run's spend has it too.
+    /// Spending before the run began, to check that its agents and models answer. The run's spend includes it.
     pub preflight: Spend,
 }
 
@@ -59,18 +62,18 @@ impl Lease {
     }
 }
 
-/// Results of one batch of a session; committed whole or not at all.
+/// The results of one batch of a session; committed completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Commit {
     pub session: u64,
-    /// From 1 without gaps; one that was committed before changes nothing.
+    /// From 1 without gaps; a sequence that was committed before changes nothing.
     pub sequence: u64,
     pub run: RunId,
     pub segment: SegmentRow,
     pub ended: Vec<EndedTrial>,
     /// How often a trial of the run that our side broke is played again, as its plan says.
     pub replays: u32,
-    /// Trials of the session that have begun, of any run; found by run and epoch, whatever their `id` says.
+    /// Trials of the session that have begun, of any run; matched by run and epoch, not by `id`.
     pub begun: Vec<Lease>,
 }
 
@@ -79,15 +82,17 @@ pub struct Commit {
 pub struct SegmentRow {
     pub pieces: Vec<Bytes>,
     pub turns: u32,
-    /// What the calls of these turns used, winning attempt or not.
+    /// The usage of these turns' calls, in winning and other attempts.
     pub spend: Spend,
 }
 
-/// A trial that ended, and where its turns are in the segments of its session, in their order.
+/// A trial that ended, and the places of its turns in the segments of its session, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndedTrial {
     pub trial: Trial,
     pub pieces: Vec<Piece>,
+    /// Whether its turns are kept; otherwise the store forgets their bytes.
+    pub kept: bool,
 }
 
 /// Which piece of a session's segments.
@@ -101,50 +106,50 @@ pub struct Piece {
 pub enum Part {
     /// The piece at this place, counted from 0.
     At { place: u32, bytes: u32 },
-    /// All of the segment: version 0.1.0 did not say where in it the turns of a trial are.
+    /// The whole segment: version 0.1.0 did not record where in it the turns of a trial are.
     Whole,
 }
 
-/// What became of a commit.
+/// The result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Committed {
     /// The session is over: nothing was written.
     pub session_over: bool,
     /// This sequence had been committed before: nothing was written.
     pub duplicate: bool,
-    /// Numbers of the trials that were counted.
+    /// Numbers of the counted trials.
     pub counted: Vec<u64>,
-    /// Numbers of the trials that were kept as they ended, and are to be played again.
+    /// Numbers of the trials whose end was stored and which will be replayed.
     pub again: Vec<u64>,
     /// Numbers of the trials whose epoch is stale or that were already done: not counted.
     pub fenced: Vec<u64>,
-    /// Of those that were counted and have a past: what became of their earlier attempts.
+    /// The earlier attempts of counted trials that have some.
     pub pasts: BTreeMap<u64, Past>,
 }
 
 impl Committed {
-    /// What became of the earlier attempts of a trial that was counted.
+    /// The earlier attempts of a counted trial.
     #[must_use]
     pub fn past(&self, number: u64) -> Past {
         self.pasts.get(&number).copied().unwrap_or_default()
     }
 }
 
-/// The latest attempt at a trial that ended, and where its turns are.
+/// The latest ended attempt of a trial, and the places of its turns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTrial {
     /// With its past.
     pub trial: Trial,
     pub session: u64,
     pub pieces: Vec<Piece>,
-    /// It is to be played again: until then this is how it ended.
+    /// It will be replayed: until then this is its end.
     pub again: bool,
     /// Its record cannot be read: of `trial` only the number, the epoch and the reason are true.
     pub unreadable: bool,
 }
 
 impl StoredTrial {
-    /// One whose record cannot be read: an error of our side, with a place in the plan and without anything else.
+    /// A trial whose record cannot be read: an error on our side that has only a place in the plan.
     #[must_use]
     pub(crate) fn unreadable(number: u64, epoch: u32, session: u64, again: bool, reason: &str) -> Self {
         let nowhere = scenario::Trial {
@@ -155,7 +160,7 @@ impl StoredTrial {
             repeat: 0,
             seed: 0,
         };
-        // It may quote what is stored.
+        // It may quote stored data.
         let reason: String = reason.chars().take(MOST_REASON_CHARS).collect();
         let failure = Failure::new(FailureKind::Unreadable, format!("its record cannot be read: {reason}"));
         let trial = Trial::unplayed(&nowhere, epoch, Verdict::Error, failure);
@@ -177,29 +182,44 @@ pub struct Losses {
     pub session: u64,
 }
 
-/// What the scheduler needs to know about a run after a restart.
+/// What a decision about a run changes of it; `None` leaves a part as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moved {
+    /// Its load began then, in Unix milliseconds: a pause moves the schedule.
+    pub load_began_at: Option<i64>,
+    /// So many trials are planned: another rate of a load makes more or fewer.
+    pub planned: Option<u64>,
+}
+
+/// The state of a run that the scheduler needs after a restart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recovered {
     /// Trials that are done, as disjoint ascending ranges.
     pub done: Vec<Range<u64>>,
-    /// For trials that are not done and were begun: the highest epoch that was lost, was given up or ended (the next is
-    /// one more).
+    /// For trials that are not done and have begun: the highest epoch that was lost, released or ended. The next one is
+    /// higher by one.
     pub attempts: Vec<(u64, u32)>,
     /// Trials that are not done and were lost with their workers since they last ended, ascending.
     pub losses: Vec<Losses>,
-    /// Leases that are live, for sessions that may come back: by session, id and first trial, whole although
-    /// some of their trials may be done.
+    /// Live leases of sessions that may come back: by session, id and first trial. They are complete, although some of
+    /// their trials may be done.
     pub leases: Vec<Lease>,
-    /// When the sessions of these leases were last heard, in unix milliseconds, ascending by session.
+    /// The time of the last heartbeat of these leases' sessions, in unix milliseconds, ascending by session.
     pub seen: Vec<(u64, i64)>,
-    /// Attempts that had begun and were lost or given up so far.
+    /// Attempts that had begun and were lost or released so far.
     pub lost_attempts: u64,
-    /// Attempts that ended, and after which the trial was played again to another end.
+    /// Attempts that ended and were replaced by a replay.
     pub replayed_attempts: u64,
-    /// Trials that were played again so.
+    /// The replayed trials.
     pub replayed_trials: u64,
-    /// Those of `replayed_attempts` that were the agent's failures, and were played again on request.
+    /// How many of `replayed_attempts` were the agent's failures, replayed on request.
     pub replayed_failed: u64,
-    /// What calls in flight of lost sessions may have cost at most.
+    /// The most that calls in flight of lost sessions may have cost.
     pub unsettled: Usd,
+    /// When the load of the run began, in unix milliseconds.
+    pub load_began_at: Option<i64>,
+    /// How loaded the machines of workers were.
+    pub runner: Runner,
+    /// What was decided while it played, in order.
+    pub decisions: Vec<Decision>,
 }

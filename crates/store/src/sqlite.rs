@@ -1,33 +1,31 @@
-//! The store of one machine: a SQLite file that survives a `kill -9` and a pulled plug.
+//! The store of one machine: a SQLite file that survives `kill -9` and a power failure.
 //!
-//! One process has it open at a time. A commit is on the disk when it returns (write-ahead log, synchronous FULL).
-//! This file maps the trait to statements; each concern has its statements in a file of its own.
+//! One process has it open at a time. A commit is on disk when it returns (write-ahead log, synchronous FULL). This
+//! file maps the trait to statements; each concern has its statements in a separate file.
 //!
-//! Lock order: the writer is one connection behind one mutex, so write transactions wait for each other in memory and not
-//! in SQLite, whose busy handler polls. Readers are a pool of their own and never wait for the writer (write-ahead log).
-//! A method takes the writer last, after everything that can be prepared without it.
+//! Lock order: the writer is one connection behind one mutex, so write transactions wait for each other in memory and
+//! not in SQLite, whose busy handler polls. Readers have their own pool and never wait for the writer (write-ahead
+//! log). A method takes the writer last, after everything that can be prepared without it.
 
 mod commit;
 mod file_identity;
 mod leases;
 mod open;
 mod pieces;
-mod refusal;
 mod results;
 mod runs;
 mod sessions;
 mod spend;
-mod values;
 mod writer;
 
 use std::{fs::File, path::Path};
 
 use bytes::Bytes;
-use record::{Usd, call::Spend, summary::RunState};
+use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use sqlx::SqlitePool;
 
-use crate::{Commit, Committed, Error, Lease, Piece, Recovered, RunRow, Store, StoredTrial};
+use crate::{Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Store, StoredTrial};
 
 #[derive(Debug)]
 pub struct Sqlite {
@@ -45,7 +43,7 @@ impl Sqlite {
         Ok(Self { writer, readers, lock })
     }
 
-    /// Waits until all is written back into the one file. A store that is dropped instead loses nothing either.
+    /// Waits until everything is written back into the one file. Dropping a store loses nothing either.
     pub async fn close(self) -> Result<(), Error> {
         self.readers.close().await;
         self.writer.close().await?;
@@ -75,6 +73,18 @@ impl Store for Sqlite {
         runs::set_state(self.writer.begin().await?, run, state, ended_at).await
     }
 
+    async fn set_load_began(&self, run: &RunId, at: i64) -> Result<(), Error> {
+        runs::set_load_began(self.writer.begin().await?, run, at).await
+    }
+
+    async fn decide(&self, run: &RunId, decision: &Decision, moved: Moved) -> Result<(), Error> {
+        runs::decide(self.writer.begin().await?, run, decision, moved).await
+    }
+
+    async fn set_runner(&self, run: &RunId, runner: &Runner) -> Result<(), Error> {
+        runs::set_runner(self.writer.begin().await?, run, runner).await
+    }
+
     async fn open_session(&self, worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
         sessions::open(self.writer.begin().await?, worker, token, at).await
     }
@@ -89,7 +99,7 @@ impl Store for Sqlite {
 
     async fn commit(&self, commit: &Commit, at: i64) -> Result<Committed, Error> {
         // Encoded before the writer is taken: all sessions share the writer.
-        let batch = commit::Encoded::of(commit)?;
+        let batch = commit::Encoded::of(commit).await?;
         batch.write(self.writer.begin().await?, commit, at).await
     }
 
@@ -122,6 +132,10 @@ impl Store for Sqlite {
 
     async fn recover(&self, run: &RunId) -> Result<Recovered, Error> {
         results::recover(&self.readers, run).await
+    }
+
+    async fn lost_over_time(&self, run: &RunId, limit: u32) -> Result<Vec<(i64, u64)>, Error> {
+        results::lost_over_time(&self.readers, run, limit).await
     }
 
     async fn trials(&self, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {

@@ -1,16 +1,16 @@
-//! The trait that SQLite, and later PostgreSQL, implement.
+//! The trait that every engine implements.
 
 use std::future::Future;
 
 use bytes::Bytes;
-use record::{Usd, call::Spend, summary::RunState};
+use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Commit, Committed, Lease, Piece, Recovered, RunRow, StoredTrial};
+use crate::{Commit, Committed, Lease, Moved, Piece, Recovered, RunRow, StoredTrial};
 
-/// Where runs are kept. Times are arguments (unix milliseconds), never read here.
+/// The storage of runs. Times are arguments (unix milliseconds), never read here.
 ///
-/// A run that was never created is [`Error::UnknownRun`] everywhere but in [`Store::run`].
+/// An unknown run is [`Error::UnknownRun`] everywhere except in [`Store::run`].
 pub trait Store: Send + Sync + 'static {
     /// Idempotent by id; [`Error::Conflict`] if the id exists with another plan. The run's preflight begins its spend.
     fn create_run(&self, run: &RunRow, plan: &[u8]) -> impl Future<Output = Result<(), Error>> + Send;
@@ -29,6 +29,15 @@ pub trait Store: Send + Sync + 'static {
         ended_at: Option<i64>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
+    /// The load of the run began then.
+    fn set_load_began(&self, run: &RunId, at: i64) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Appends a decision about the run, with what it changes of the run.
+    fn decide(&self, run: &RunId, decision: &Decision, moved: Moved) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// How loaded the machines of workers were until now.
+    fn set_runner(&self, run: &RunId, runner: &Runner) -> impl Future<Output = Result<(), Error>> + Send;
+
     /// Opens a session for a worker and returns its id, unique in the store and ascending. `token`: the digest of the
     /// secret that proves that a stream belongs to the session.
     fn open_session(&self, worker: &str, token: &Digest, at: i64) -> impl Future<Output = Result<u64, Error>> + Send;
@@ -40,19 +49,19 @@ pub trait Store: Send + Sync + 'static {
     /// A lease lives until its session ends, its trials are released, or all of them are done.
     fn grant(&self, leases: &[Lease], at: i64) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Writes a batch: the segment, the trials whose lease is live with their epoch and that are not done, and
-    /// the session's watermark, all or nothing; the session lives. A run that is finished or cancelled counts no more trials, but
-    /// what they used still adds to its spend. A gap in the sequence is [`Error::Failed`].
+    /// Writes a batch completely or not at all: the segment, the trials that are not done and whose lease is live with
+    /// their epoch, and the session's watermark. Renews the session. A finished or cancelled run counts no more trials,
+    /// but their usage is still added to its spend. A gap in the sequence is [`Error::Failed`].
     ///
-    /// A trial that [may be played again](record::Trial::replay) is stored and not done; its next attempt that ends replaces
-    /// it. A trial for which a provider's quota was used up marks the run as exhausted.
+    /// A trial that [may be replayed](record::Trial::replay) is stored and not done; the end of its next attempt
+    /// replaces it. A trial that used up a provider's quota marks the run as exhausted.
     fn commit(&self, commit: &Commit, at: i64) -> impl Future<Output = Result<Committed, Error>> + Send;
 
     /// The highest sequence that the session has committed; `None` if the session is over or unknown.
     fn watermark(&self, session: u64) -> impl Future<Output = Result<Option<u64>, Error>> + Send;
 
-    /// A heartbeat: the session lives. Stores what its calls in flight may cost at most, and which of its trials have begun
-    /// (found by run and epoch). [`Error::SessionOver`] if it is over or unknown.
+    /// Renews the session. Stores the possible cost of its calls in flight, and which of its trials have begun (matched
+    /// by run and epoch). [`Error::SessionOver`] if it is over or unknown.
     fn heartbeat(
         &self,
         session: u64,
@@ -61,9 +70,9 @@ pub trait Store: Send + Sync + 'static {
         at: i64,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Releases trials of a session. Parts of a lease may be released; they are found by run and epoch, whatever their `id`.
-    /// Trials that are not leased are ignored. If they were `begun`, their attempts count as lost, without suspicion; if
-    /// not, the next attempt has the same epoch.
+    /// Releases trials of a session. Parts of a lease may be released; they are matched by run and epoch, not by `id`.
+    /// Trials that are not leased are ignored. If they were `begun`, their attempts count as lost, without suspicion;
+    /// if not, the next attempt has the same epoch.
     fn release(
         &self,
         session: u64,
@@ -72,14 +81,15 @@ pub trait Store: Send + Sync + 'static {
         at: i64,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Resumes a run: it is running and not exhausted. The trials `again` are played again, and so are those that are
-    /// played again anyway. `replays` counts from zero.
+    /// Resumes a run: it is running and not exhausted. Replays the trials `again`, and all trials that are replayed
+    /// anyway. `replays` counts from zero.
     fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Ends a session and returns the trials of its leases that are not done, as ranges. Each such trial has another epoch
-    /// from now on; those that had begun are lost attempts. `begun`: such trials that the store does not know yet, found by
-    /// run and epoch. `proof`: only the trial can have crashed the worker. Unsettled costs of the session are added to every
-    /// run of which it lost a trial, since all of them may be that run's. A session that is over or unknown loses nothing.
+    /// Ends a session and returns the trials of its leases that are not done, as ranges. Each such trial gets a new
+    /// epoch; those that had begun are lost attempts. `begun`: begun trials that are not stored yet, matched by run and
+    /// epoch. `proof`: only the trial can have crashed the worker. Unsettled costs of the session are added to every
+    /// run of which it lost a trial, because all of them may belong to that run. A session that is over or unknown
+    /// loses nothing.
     fn end_session(
         &self,
         session: u64,
@@ -92,6 +102,10 @@ pub trait Store: Send + Sync + 'static {
     /// The state of a run after a restart.
     fn recover(&self, run: &RunId) -> impl Future<Output = Result<Recovered, Error>> + Send;
 
+    /// When trials of the run were lost with their workers, in Unix milliseconds, and how many attempts had begun: the first
+    /// `limit` moments, ascending.
+    fn lost_over_time(&self, run: &RunId, limit: u32) -> impl Future<Output = Result<Vec<(i64, u64)>, Error>> + Send;
+
     /// The latest attempts that ended of trials with a number of at least `first`, ascending, at most `limit`.
     fn trials(
         &self,
@@ -100,19 +114,22 @@ pub trait Store: Send + Sync + 'static {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<StoredTrial>, Error>> + Send;
 
-    /// The pieces of sessions (session, which piece), one for each that is asked for, without reading others. Empty
-    /// where there is none, or where the segment belongs to another run: a session serves several, and a segment
-    /// names its trials by number alone.
+    /// The pieces of sessions (session, piece), one for each request, without reading others. Empty if there is none,
+    /// or if the segment belongs to another run: a session serves several runs, and a segment identifies its trials by
+    /// number alone.
     fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> impl Future<Output = Result<Vec<Bytes>, Error>> + Send;
 
-    /// What all attempts used.
+    /// The usage of all attempts.
     fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;
 
-    /// [`Error::Gone`] if what is written now cannot be found again. Writes nothing to find out.
+    /// [`Error::Gone`] if new writes could not be found again. Does not write.
     fn check(&self) -> impl Future<Output = Result<(), Error>> + Send {
         std::future::ready(Ok(()))
     }
 }
+
+/// The beginning of [`Error::Gone`], by which a client recognises that nothing of a run is kept.
+pub const GONE: &str = "the store is gone";
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -125,15 +142,18 @@ pub enum Error {
     /// Another process has the store open.
     #[error("{0} is in use by another process")]
     InUse(String),
-    /// The disk is full or may not be written.
+    /// The disk is full or read-only.
     #[error("the store cannot be written: {0}")]
     Unwritable(String),
     /// Its file was removed or replaced while it was open, so its data is lost.
-    #[error("the store is gone: {0}")]
+    #[error("{GONE}: {0}")]
     Gone(String),
-    /// Its schema is not this program's. Says which file, and what to do.
+    /// Its schema is not this program's. The message names the file and the fix.
     #[error("{0}")]
     Version(String),
+    /// The server of the store does not answer.
+    #[error("the store does not answer: {0}")]
+    Unavailable(String),
     #[error("the store failed: {0}")]
     Failed(String),
 }

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_says_what_was_asked_for_and_what_answered() {
+    fn a_call_names_the_requested_and_the_answering_model() {
         let mock = Endpoint { provider: "mock".to_owned(), ..Endpoint::default() };
         let lab = Endpoint { provider: "openai".to_owned(), model: Some("large".to_owned()), ..Endpoint::default() };
         let endpoints = BTreeMap::from([("lab".to_owned(), lab), ("mock".to_owned(), mock)]);
@@ -89,9 +89,11 @@ mod tests {
                 total_micros: 0,
                 retried_micros: 0,
                 tokens: Tokens::default(),
+                texts: None,
                 estimated: false,
                 cost: None,
                 plain_priced: false,
+                limits: record::named_limits::NamedLimits::default(),
                 reported_cost: None,
                 finish: None,
                 tries: 1,

@@ -1,13 +1,13 @@
-//! What a process tells of itself: logs, metrics and OpenTelemetry. Every text passes the crate `redact` on its way out.
+//! The telemetry of a process: logs, metrics and OpenTelemetry. The crate `redact` cleans every text on its way out.
 //!
-//! [`logs`] sets up what a process says on stderr; [`metrics`] counts what it does; [`otel`] sends spans, metrics and
-//! log records to a collector where one is named; [`trace`] makes the spans; `asked` has the words that spans and metrics
-//! share.
+//! [`logs`] sets up the log on stderr; [`metrics`] counts; [`otel`] sends spans, metrics and log records to a collector
+//! if one is configured; [`process`] measures this process; [`trace`] builds the spans; `asked` has the attributes that spans and metrics share.
 
 pub mod logs;
 pub mod metrics;
 pub mod names;
 pub mod otel;
+pub mod process;
 pub mod trace;
 
 mod asked;

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_are_said_and_less_is_not_unless_asked_for() {
+    fn warnings_are_logged_and_lower_levels_only_on_request() {
         let text = logged(false, false, || {
             tracing::info!("quiet");
             tracing::warn!("loud");

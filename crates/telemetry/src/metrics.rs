@@ -1,7 +1,7 @@
 //! Metrics of a running process, for Prometheus and OTLP.
 //!
-//! [`catalogue`] lists every metric. [`Worker`] and [`Coordinator`] are the handles with which these two record. [`Meters`]
-//! owns them, and [`endpoint`] serves them over HTTP. A disabled handle costs nothing. [`labels`] bounds the number of series.
+//! [`catalogue`] lists every metric. [`Worker`] and [`Coordinator`] record through handles. [`Meters`] owns them, and
+//! [`endpoint`] serves them over HTTP. A disabled handle costs nothing. [`labels`] bounds the number of series.
 
 pub mod catalogue;
 pub mod endpoint;
@@ -12,7 +12,7 @@ mod labels;
 mod meters;
 mod worker;
 
-pub use coordinator::{Coordinator, Fleet, Queue};
+pub use coordinator::{Coordinator, Fleet, Load, Queue};
 pub use endpoint::Health;
 pub use meters::{Meters, Page};
 pub use worker::{TrialSeries, Worker};

@@ -1,6 +1,6 @@
-//! What OpenTelemetry's conventions call things: the attributes of spans and metrics, in one place.
+//! The names of OpenTelemetry's conventions for attributes of spans and metrics, in one place.
 //!
-//! The GenAI names are those of `open-telemetry/semantic-conventions-genai` as it was in autumn 2026: it has status
+//! The GenAI names are those of `open-telemetry/semantic-conventions-genai` as of autumn 2026. It has the status
 //! *Development* and no release yet, so they are written here and not taken from a library that marks them as moved.
 //! `test.*`, `server.*`, `session.*` and `error.*` are those of semantic conventions 1.42.0.
 
@@ -10,7 +10,7 @@ pub const REQUEST_MODEL: &str = "gen_ai.request.model";
 pub const TOKEN_TYPE: &str = "gen_ai.token.type";
 pub const ERROR_TYPE: &str = "error.type";
 
-/// On whose behalf a model is asked: no convention has a word for it.
+/// The role for which a model is called; no convention has a name for it.
 pub const ROLE: &str = "gabfest.role";
 
 pub const STREAM: &str = "gen_ai.request.stream";
@@ -49,10 +49,10 @@ pub const RUN_STATUS: &str = "test.suite.run.status";
 pub const CASE: &str = "test.case.name";
 pub const CASE_STATUS: &str = "test.case.result.status";
 
-/// Ours, where no convention has a word. The role of a call is [`ROLE`].
+/// Our own names, where no convention has one. The role of a call is [`ROLE`].
 pub const RUN: &str = "gabfest.run";
 pub const TRIAL: &str = "gabfest.trial";
-/// The plan's name for it, which comes again in every run and which the agent is told.
+/// The plan's id of the trial, which is the same in every run and which agents receive.
 pub const TRIAL_ID: &str = "gabfest.trial.id";
 pub const EPOCH: &str = "gabfest.epoch";
 pub const SEED: &str = "gabfest.seed";
@@ -70,15 +70,17 @@ pub const TURNS: &str = "gabfest.turns";
 pub const TURN: &str = "gabfest.turn";
 pub const STEP: &str = "gabfest.step";
 pub const SPEAKER: &str = "gabfest.speaker";
+/// The simulated user's state in which it said the line.
+pub const USER_STATE: &str = "gabfest.user.state";
 /// The agent's latency in seconds, without rate-limit waits.
 pub const TURN_LATENCY: &str = "gabfest.turn.latency";
 pub const EXIT_CODE: &str = "gabfest.exit_code";
 pub const ENDPOINT: &str = "gabfest.endpoint";
-/// The rate-limit wait in seconds, beside the span's time and not in it.
+/// The rate-limit wait in seconds, which is not part of the span's time.
 pub const WAIT: &str = "gabfest.wait";
-/// For a connection, in seconds, beside the span's time and not in it.
+/// The connect time in seconds, which is not part of the span's time.
 pub const CONNECT: &str = "gabfest.connect";
-/// For earlier tries and the pauses after them, in seconds, beside the span's time and not in it.
+/// The time of earlier tries and the pauses after them in seconds, which is not part of the span's time.
 pub const RETRIED: &str = "gabfest.retried";
 pub const TRIES: &str = "gabfest.tries";
 pub const LOST_TRIES: &str = "gabfest.lost_tries";
@@ -87,16 +89,16 @@ pub const CHECK: &str = "gabfest.check";
 pub const CHECK_DESCRIPTION: &str = "gabfest.check.description";
 pub const CHECK_REQUIRED: &str = "gabfest.check.required";
 pub const CHECK_LINE: &str = "gabfest.check.line";
-/// Followed by a verdict in small letters: how many trials of a run ended so.
+/// Followed by a verdict in lower case: how many trials of a run ended with it.
 pub const TRIALS: &str = "gabfest.trials.";
 pub const PLANNED: &str = "gabfest.trials.planned";
 
-/// The variable that asks for names that are newer than what most dashboards know.
+/// The variable that selects names that are newer than most dashboards.
 pub const OPT_IN: &str = "OTEL_SEMCONV_STABILITY_OPT_IN";
-/// What it must list.
+/// The value that it must include.
 const LATEST: &str = "gen_ai_latest_experimental";
 
-/// Which GenAI names are used where the newest differ from those that are in use.
+/// Which GenAI names to use if the newest differ from the established ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Conventions {
     #[default]

@@ -1,10 +1,10 @@
-//! Removes from a model's answer what is not the user's words: lead-ins, labels and quotation marks.
+//! Removes everything except the user's message from a model's answer: lead-ins, labels and quotation marks.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// `As a frustrated customer, I would say:` and the like: the whole lead-in, so that nothing of it remains.
+/// Lead-ins such as `As a frustrated customer, I would say:`, which are removed completely.
 const LEAD_IN: &str = concat!(
     r"(?:as (?:an?|the) [^,:\n]{1,80},\s*)?",
     r"(?:i|they|he|she|the (?:simulated )?(?:user|customer|person))(?:'d|\s+would|\s+might|\s+will|\s+could)?",
@@ -34,7 +34,7 @@ static OTHER_SIDE: LazyLock<Regex> = LazyLock::new(|| {
 
 const QUOTES: [(char, char); 4] = [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»')];
 
-/// The user's words alone, on one line; empty if the model gave none.
+/// The user's message alone, on one line; empty if the model gave none.
 pub(crate) fn clean(raw: &str) -> String {
     let own = OTHER_SIDE.find(raw).map_or(raw, |other| &raw[..other.start()]);
     let mut text = own.trim();
@@ -74,7 +74,7 @@ mod tests {
             ("User response: \"Thank you for your help\"", "Thank you for your help"),
             ("\"I'm having trouble with the login process\"", "I'm having trouble with the login process"),
             ("  \n\n  This is a response with extra whitespace  \n  ", "This is a response with extra whitespace"),
-            // What else models put in front.
+            // Other prefixes of models.
             ("User: Hello", "Hello"),
             ("Customer: Hello", "Hello"),
             ("**User:** Hello", "Hello"),
@@ -86,7 +86,7 @@ mod tests {
             ("I'd say something like: Hello", "Hello"),
             ("As an impatient man: Hello", "Hello"),
             ("As the customer, I would respond, \"Hello\"", "Hello"),
-            // What a user may well say stays.
+            // Sentences that a user may write stay.
             ("As a customer, I expect a refund.", "As a customer, I expect a refund."),
             ("I say no.", "I say no."),
             ("My response: time was bad.", "My response: time was bad."),

@@ -2,18 +2,18 @@
 
 use record::stop::Signal;
 
-/// What the model wrote. Nothing of it is sent before it was examined.
+/// The model's answer. It is not sent before it was examined.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
-    /// The person's next words; empty if the model gave none.
+    /// The person's next message; empty if the model gave none.
     pub say: String,
     /// How the person ends the talk, if it does.
     pub signal: Option<Signal>,
-    /// The parts of the goal that the person believes to be done, as far as they are parts of it.
+    /// The parts of the goal that the person believes to be done.
     pub parts_done: Vec<String>,
-    /// What the person does with one of its tools, instead of saying something.
+    /// A call of one of the person's tools, instead of a message.
     pub call: Option<UserCall>,
-    /// What the model thought. It is never sent, and the model does not see it again.
+    /// The model's thought. It is never sent, and the model does not see it again.
     pub thought: Option<String>,
     /// The model's whole answer.
     pub raw: String,
@@ -28,7 +28,7 @@ pub struct UserCall {
 }
 
 impl Draft {
-    /// Whether there is nothing in it to go on with.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.say.is_empty() && self.signal.is_none()

@@ -8,7 +8,7 @@ use scenario::{Message, conversation::Simulator, message::Speaker, user::Tell};
 use crate::{
     draft::Draft,
     faults::{self, Exchange, Fact, Found, Line, Scene},
-    length,
+    length::Limits,
     situation::Situation,
 };
 
@@ -16,6 +16,7 @@ use crate::{
 pub(crate) fn faults(
     draft: &Draft,
     simulator: &Simulator,
+    limits: Limits,
     instructions: &str,
     situation: &Situation<'_>,
 ) -> Vec<Found> {
@@ -42,14 +43,14 @@ pub(crate) fn faults(
     let results = results.filter_map(|call| call.result.as_deref());
     let known: Vec<&str> = given.iter().copied().chain(results).collect();
     let earlier = exchanges(situation.opening, situation.turns);
-    let (_, most_words) = length::limits(simulator);
     let scene = Scene {
         instructions: &instructions,
         wishes: &wishes,
         known: &known,
         facts: &facts,
         earlier: &earlier,
-        most_words: Some(most_words),
+        most_words: Some(limits.most_words),
+        most_sentences: limits.sentences,
         language: extras.language.as_deref(),
     };
     faults::examine(&Line { say: &draft.say, done: draft.signal == Some(Signal::Done) }, &scene)
@@ -97,11 +98,20 @@ mod tests {
         }))
         .unwrap();
         let turn = Turn { agent: Some(heard.to_owned()), ..Turn::new(1, 1, Origin::Scripted, "Hi.".to_owned(), 0) };
-        let situation =
-            Situation { opening, turns: &[turn], calls: &[], exchanges: 1, line: 2, lines_left: 3, seed: 1 };
+        let situation = Situation {
+            opening,
+            turns: &[turn],
+            steps: &[],
+            calls: &[],
+            exchanges: 1,
+            line: 2,
+            lines_left: 3,
+            seed: 1,
+        };
         let draft = Draft { say: say.to_owned(), signal: Some(Signal::Done), ..Draft::default() };
         let instructions = "Write only your own next words and nothing else at all.";
-        faults(&draft, &simulator, instructions, &situation).into_iter().map(|fault| fault.kind).collect()
+        let limits = Limits::of(&simulator);
+        faults(&draft, &simulator, limits, instructions, &situation).into_iter().map(|fault| fault.kind).collect()
     }
 
     #[test]

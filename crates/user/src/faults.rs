@@ -1,8 +1,10 @@
-//! Faults of the simulated user: what its model writes and no user would say.
+//! Faults of the simulated user: text of its model that no user would write.
 //!
-//! A draft is examined before it is sent. Each detector is a pure function in a file of its own; [`examine`] asks them all.
-//! Word lists are in English, German and Spanish, and `tests/faults` holds the labelled lines that they are measured on.
+//! A draft is examined before it is sent. Each detector is a pure function in its own file; [`examine`] runs them all.
+//! Word lists are in English, German and Spanish, and `tests/faults` has the labelled lines with which they are
+//! measured.
 
+mod borrowed;
 mod date;
 mod fold;
 mod invented_fact;
@@ -22,7 +24,7 @@ use record::user_fault::{FaultKind, Severity};
 
 pub use self::scene::{Exchange, Fact, Line, Scene, Tell};
 
-/// A fault of a draft, and the words that show it.
+/// A fault of a draft, and the text that shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub kind: FaultKind,
@@ -54,20 +56,21 @@ pub fn examine(line: &Line<'_>, scene: &Scene<'_>) -> Vec<Found> {
     faults
 }
 
-/// Whether what the user invented is in the arguments of a tool call: the agent has worked with it.
+/// Whether the invented fact is in the arguments of a tool call: the agent has worked with it.
 #[must_use]
 pub fn reached(invented: &str, arguments: &str) -> bool {
     invented_fact::is_in(invented, arguments)
 }
 
 impl Found {
-    /// What the model is told about the draft that it must write again.
+    /// The instruction for the model, which must write the draft again.
     #[must_use]
     pub fn reason(&self) -> String {
         let evidence = &self.evidence;
         match self.kind {
             FaultKind::RoleFlip => {
-                format!("It speaks as the other side (\"{evidence}\"). You are the one who asks; you offer no help.")
+                // Without the words: a small model would write them again.
+                "It speaks as the other side. You are the one who asks: you do not help, explain or suggest.".to_owned()
             }
             FaultKind::InventedFact => {
                 format!("\"{evidence}\" is made up. Use only what you were given; otherwise say that you do not know.")

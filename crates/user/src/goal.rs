@@ -1,8 +1,8 @@
-//! The parts of the goal and what the simulated user believes of them.
+//! The parts of the goal and the simulated user's beliefs about them.
 
 use scenario::user::Part;
 
-/// What the user believes of a part. Whether it is true is for checks.
+/// The user's belief about a part. Checks decide whether it is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Status {
     #[default]
@@ -41,17 +41,25 @@ impl Goal {
         parts.iter().zip(&self.statuses).map(|(part, status)| (part, *status, self.is_blocked(parts, part)))
     }
 
-    /// The agent has answered once more.
+    /// The first part that the user can work on.
+    pub(crate) fn next<'a>(&self, parts: &'a [Part]) -> Option<&'a Part> {
+        Some(&parts[self.next_index(parts)?])
+    }
+
+    fn next_index(&self, parts: &[Part]) -> Option<usize> {
+        parts
+            .iter()
+            .position(|part| self.status_of(parts, &part.id) != Some(Status::Done) && !self.is_blocked(parts, part))
+    }
+
+    /// The agent has answered again.
     pub(crate) fn was_answered(&mut self) {
         self.stale += 1;
     }
 
-    /// The user has spoken: the first part that it can work on is attempted from now on.
+    /// The user has sent a message: the first part that it can work on is attempted from now on.
     pub(crate) fn was_pursued(&mut self, parts: &[Part]) {
-        let next = parts
-            .iter()
-            .position(|part| self.status_of(parts, &part.id) != Some(Status::Done) && !self.is_blocked(parts, part));
-        if let Some(status) = next.and_then(|index| self.statuses.get_mut(index)) {
+        if let Some(status) = self.next_index(parts).and_then(|index| self.statuses.get_mut(index)) {
             *status = Status::Attempted;
         }
     }
@@ -70,7 +78,7 @@ impl Goal {
         !self.statuses.is_empty() && self.statuses.iter().all(|status| *status == Status::Done)
     }
 
-    /// Whether this many exchanges have brought nothing. A goal without parts has no progress to miss.
+    /// Whether this many exchanges made no progress. A goal without parts has no progress.
     pub(crate) fn is_hopeless(&self, patience: u32) -> bool {
         !self.statuses.is_empty() && !self.is_done() && self.stale >= patience
     }
@@ -118,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends_where_no_part_is_newly_done() {
+    fn patience_ends_without_progress() {
         let parts = [part("a", &[]), part("b", &[])];
         let mut goal = Goal::new(&parts);
         goal.was_answered();

@@ -1,11 +1,11 @@
-//! Whether the agent has passed the user on: by a call, an action, or its own words.
+//! Whether the agent has handed the user over: by a call, an action, or in its message.
 
 use record::Turn;
 
-/// Parts of the names of tools and actions that pass somebody on. Letters count, capitals do not.
+/// Parts of the names of tools and actions that hand somebody over, in lower case.
 const CALLS: [&str; 8] = ["transfer", "handoff", "handover", "escalat", "forwardto", "tohuman", "toagent", "livechat"];
 
-/// Words of an agent that passes somebody on.
+/// Phrases of an agent that hands somebody over.
 const WORDS: [&str; 41] = [
     "transfer you",
     "transferring you",

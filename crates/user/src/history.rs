@@ -1,12 +1,12 @@
-//! What the simulated user remembers: the opening, scripted steps and its own lines, word by word within a budget.
+//! The simulated user's memory: the opening, scripted steps and its own lines, verbatim within a budget.
 //!
-//! Beyond the budget the oldest turns become a summary that keeps the sentences with facts and promises.
+//! Beyond the budget the oldest turns become a summary of the sentences with facts and promises.
 
 use std::borrow::Cow;
 
 use record::{Turn, turn::Origin};
 use scenario::{
-    Message,
+    Action, Message, Step,
     message::{Part, Speaker},
 };
 
@@ -14,7 +14,7 @@ use scenario::{
 const BYTES_PER_TOKEN: usize = 3;
 /// Bytes of one side of one turn in the summary.
 const MOST_SENTENCE_BYTES: usize = 300;
-/// Beginnings of words with which somebody promises something.
+/// Word prefixes of promises.
 const PROMISES: [&str; 16] = [
     " will ",
     "'ll ",
@@ -34,7 +34,7 @@ const PROMISES: [&str; 16] = [
     "deadline",
 ];
 
-/// What the user's model sees of the conversation.
+/// The conversation as the user's model sees it.
 #[derive(Debug, Default)]
 pub(crate) struct History<'a> {
     /// The latest exchanges, in order.
@@ -45,32 +45,36 @@ pub(crate) struct History<'a> {
     pub(crate) summed_up: u32,
 }
 
-/// Words of one side.
+/// A message of one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
     /// Whether the user said them.
     pub(crate) own: bool,
     pub(crate) text: Cow<'a, str>,
+    /// Addresses of the images that were shown with the words.
+    pub(crate) images: Vec<&'a str>,
 }
 
-/// What stays together: a message of the opening, or a turn.
+/// One unit: a message of the opening, or a turn.
 struct Exchange<'a> {
     lines: Vec<Line<'a>>,
     is_turn: bool,
 }
 
 /// The conversation within a budget of tokens.
-pub(crate) fn within<'a>(opening: &'a [Message], turns: &'a [Turn], tokens: u32) -> History<'a> {
+///
+/// `steps`: those of the scenario, which have the images of scripted turns.
+pub(crate) fn within<'a>(opening: &'a [Message], turns: &'a [Turn], steps: &'a [Step], tokens: u32) -> History<'a> {
     let budget = tokens as usize * BYTES_PER_TOKEN;
     let mut exchanges: Vec<Exchange<'a>> = opening.iter().filter_map(of_message).collect();
-    exchanges.extend(turns.iter().filter(|turn| turn.speaker != Origin::Program).map(of_turn));
+    exchanges.extend(turns.iter().filter(|turn| turn.speaker != Origin::Program).map(|turn| of_turn(turn, steps)));
     let total: usize = exchanges.iter().map(Exchange::bytes).sum();
     if total <= budget {
         return History { lines: exchanges.into_iter().flat_map(|it| it.lines).collect(), ..History::default() };
     }
     let for_summary = budget / 4;
     let mut room = budget - for_summary;
-    // The last exchange is always shown: it is what the user answers.
+    // The last exchange is always shown, because the user answers it.
     let mut first = exchanges.len().saturating_sub(1);
     room = room.saturating_sub(exchanges[first].bytes());
     while first > 0 && exchanges[first - 1].bytes() <= room {
@@ -102,25 +106,39 @@ fn of_message(message: &Message) -> Option<Exchange<'_>> {
         [Part::Text(text)] => Cow::Borrowed(text.trim()),
         _ => Cow::Owned(message.text().trim().to_owned()),
     };
-    (!text.is_empty()).then(|| Exchange { lines: vec![Line { own, text }], is_turn: false })
+    let images: Vec<&str> = message.images().collect();
+    let is_seen = !text.is_empty() || !images.is_empty();
+    is_seen.then(|| Exchange { lines: vec![Line { own, text, images }], is_turn: false })
 }
 
-fn of_turn(turn: &Turn) -> Exchange<'_> {
+fn of_turn<'a>(turn: &'a Turn, steps: &'a [Step]) -> Exchange<'a> {
     let mut lines = Vec::with_capacity(2);
     for call in turn.user_calls() {
         let result = call.result.as_deref().unwrap_or("nothing");
         let text = format!("(you use {} {}, and it says: {result})", call.name, call.arguments);
-        lines.push(Line { own: true, text: Cow::Owned(text) });
+        lines.push(Line { own: true, text: Cow::Owned(text), images: Vec::new() });
     }
     let own = turn.meant().trim();
-    if !own.is_empty() {
-        lines.push(Line { own: true, text: Cow::Borrowed(own) });
+    let images = shown(turn, steps);
+    if !own.is_empty() || !images.is_empty() {
+        lines.push(Line { own: true, text: Cow::Borrowed(own), images });
     }
-    lines.push(Line { own: false, text: heard(turn) });
+    lines.push(Line { own: false, text: heard(turn), images: Vec::new() });
     Exchange { lines, is_turn: true }
 }
 
-/// What the agent let the person see.
+/// The images of a scripted turn. A scripted step is one turn.
+fn shown<'a>(turn: &Turn, steps: &'a [Step]) -> Vec<&'a str> {
+    let step = usize::try_from(turn.step).ok().and_then(|number| steps.get(number.checked_sub(1)?));
+    match step.map(|step| &step.action) {
+        Some(Action::Say { messages, .. }) if turn.speaker == Origin::Scripted => {
+            messages.iter().flat_map(Message::images).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What the agent showed to the person.
 fn heard(turn: &Turn) -> Cow<'_, str> {
     match turn.said() {
         Some(Cow::Borrowed(words)) if !words.trim().is_empty() => return Cow::Borrowed(words.trim()),
@@ -132,7 +150,7 @@ fn heard(turn: &Turn) -> Cow<'_, str> {
     if done.is_empty() { "(says nothing)".into() } else { format!("(does: {})", done.join(", ")).into() }
 }
 
-/// A line for each exchange. The newest are kept first.
+/// One line for each exchange. The newest are kept first.
 fn summary(exchanges: &[Exchange<'_>], budget: usize) -> String {
     let before = exchanges.iter().take_while(|it| !it.is_turn).count();
     let mut lines = Vec::new();
@@ -176,7 +194,7 @@ fn is_worth_keeping(sentence: &str) -> bool {
     has_fact || PROMISES.iter().any(|promise| lower.contains(promise))
 }
 
-fn sentences(line: &str) -> Vec<&str> {
+pub(crate) fn sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
     for (at, character) in line.char_indices() {
@@ -192,6 +210,11 @@ fn sentences(line: &str) -> Vec<&str> {
         sentences.push(rest);
     }
     sentences
+}
+
+/// The end of the words, which mostly asks or says what comes next.
+pub(crate) fn last_sentence(text: &str) -> &str {
+    sentences(text).pop().unwrap_or(text)
 }
 
 pub(crate) fn one_line(text: &str) -> String {
@@ -236,7 +259,7 @@ mod tests {
             turn(3, Origin::Simulated, "I want 30 EUR back.", None),
             turn(4, Origin::Scripted, "", Some("Still there?")),
         ];
-        let history = within(&opening, &turns, 1_000);
+        let history = within(&opening, &turns, &[], 1_000);
         let expected = [
             (false, "Welcome!"),
             (true, "Hi.\nI am here."),
@@ -267,7 +290,7 @@ mod tests {
                 turn(number, Origin::Simulated, &user, Some("Let me see. That is hard. We will refund it tomorrow."))
             })
             .collect();
-        let history = within(&[], &turns, 400);
+        let history = within(&[], &turns, &[], 400);
         let summary = history.summary.expect("a summary");
         let line = |n: u32| {
             format!("Turn {n}. You: Line {n}. My order is W-{n}. Other: Let me see. We will refund it tomorrow.")
@@ -283,7 +306,7 @@ mod tests {
         let wordy = "wörd ".repeat(5_000);
         let turns: Vec<Turn> = (1..=40).map(|n| turn(n, Origin::Simulated, &wordy, Some(&wordy))).collect();
         for tokens in [200, 1_000, 6_000] {
-            let history = within(&[], &turns, tokens);
+            let history = within(&[], &turns, &[], tokens);
             let bytes: usize = history.lines.iter().map(|line| line.text.len()).sum();
             let all = bytes + history.summary.as_ref().map_or(0, String::len);
             assert!(all <= tokens as usize * BYTES_PER_TOKEN + 200, "{tokens}: {all}");

@@ -1,9 +1,9 @@
-//! The simulated user, without its calls to a model: what it sees, and how its draft becomes a line.
+//! The simulated user without its calls to a model: its prompt, and how its draft becomes a line.
 //!
 //! A [`User`] plays one person in one conversation. [`prompt`] is what its model sees: instructions, [`examples`] and a
-//! card with the [`history`] and the state of its [`goal`]. [`states`] says where the agent's answers lead the person. [`reply`] reads the model's answer as a [`Draft`], [`faults`] finds
-//! what no person would say, and [`objection`] why a signal goes back. [`typing`] changes how a line is typed. The worker makes the
-//! calls, and sends only what passed.
+//! card with the [`history`] and the state of its [`goal`]. [`states`] says where the agent's answers lead the person. [`reply`] reads
+//! the model's answer as a [`Draft`], [`faults`] finds what no person would say, [`objection`] why a signal is refused, and
+//! [`refusal`] what the model reads then. [`typing`] changes how a line is typed. The worker makes the calls, and sends only what passed.
 
 pub mod faults;
 
@@ -18,6 +18,7 @@ mod length;
 mod objection;
 mod prompt;
 mod questions;
+mod refusal;
 mod reply;
 mod situation;
 mod states;
@@ -28,6 +29,7 @@ mod user;
 pub use draft::{Draft, UserCall};
 pub use objection::Objection;
 pub use prompt::Prompt;
+pub use refusal::Refusal;
 pub use situation::Situation;
 pub use states::Crossroads;
 pub use template::Error as TemplateError;

@@ -4,19 +4,22 @@ use record::{Turn, stop::Signal};
 
 use crate::{draft::Draft, handover, questions};
 
-/// Why a draft goes back, in words for the model.
+/// Why a draft is refused, as an instruction for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
     pub reason: String,
 }
 
-/// What is wrong with the draft's signal. `exchanges`: how many there were in this conversation.
+/// What is wrong with the draft's signal. `exchanges`: their number in this conversation.
 pub(crate) fn to_signal(draft: &Draft, turns: &[Turn], exchanges: u32, min_turns: u32) -> Option<Objection> {
     let reason = match draft.signal? {
         Signal::Done if exchanges < min_turns => {
             format!(
                 "You end the talk after {exchanges} of at least {min_turns} exchanges. Is everything that you want done?"
             )
+        }
+        Signal::GaveUp if exchanges < min_turns => {
+            format!("You give up after {exchanges} of at least {min_turns} exchanges. Is there nothing left to try?")
         }
         Signal::Done if questions::asks(&draft.say) => "You end the talk and ask a question.".to_owned(),
         Signal::Done if questions::consents(&draft.say) => {
@@ -60,7 +63,8 @@ mod tests {
             (done, "Thanks.", "It is refunded. Anything else?", 2, None),
             (Some(Signal::HandedOver), "", "I cannot do it.", 2, Some("Nobody has passed you on.")),
             (Some(Signal::HandedOver), "", "I will connect you with a person.", 2, None),
-            (Some(Signal::GaveUp), "Forget it, will you?", "Shall I?", 1, None),
+            (Some(Signal::GaveUp), "Forget it, will you?", "Shall I?", 2, None),
+            (Some(Signal::GaveUp), "Forget it.", "No.", 1, Some("You give up after 1 of at least 2 exchanges.")),
         ] {
             let found = objection(signal, say, heard, exchanges);
             let found = found.as_deref();

@@ -1,8 +1,10 @@
-//! What the simulated user's model sees: instructions, solved examples, and one card with the whole talk.
+//! The prompt for the simulated user's model: instructions, solved examples, and one card with the whole conversation.
 //!
 //! Measured with a model of 1.5 billion parameters: with the chat as messages with turned roles, 6 of 27 lines spoke as the
 //! other side; with a card after solved examples, 2 did. `You` and `Other` work; `customer`, `agent` and `assistant` make a
 //! small model speak as the other side. What matters most stands last.
+
+use std::borrow::Cow;
 
 use llm::{Message, MessageRole};
 use scenario::{
@@ -14,9 +16,10 @@ use serde_json::{Value, json};
 
 use crate::{
     examples,
-    goal::{Goal, Status},
-    history::{self, History, one_line},
-    length,
+    goal::Goal,
+    history::{self, History, Line, one_line},
+    length::Limits,
+    refusal::Refusal,
     situation::Situation,
 };
 
@@ -30,17 +33,22 @@ pub struct Prompt {
     pub summed_up: u32,
 }
 
-/// `template`: what the scenario's own template gives. It takes the place of the instructions, the examples and the
-/// person's description.
-pub(crate) fn prompt(
-    template: Option<String>,
-    simulator: &Simulator,
-    goal: &Goal,
-    state: Option<&State>,
-    tools: &[Tool],
-    situation: &Situation<'_>,
-    may_end: bool,
-) -> Prompt {
+/// The parts of a prompt.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sheet<'a> {
+    pub(crate) simulator: &'a Simulator,
+    pub(crate) limits: Limits,
+    pub(crate) goal: &'a Goal,
+    pub(crate) state: Option<&'a State>,
+    pub(crate) tools: &'a [Tool],
+    pub(crate) situation: &'a Situation<'a>,
+    pub(crate) may_end: bool,
+}
+
+/// `template`: the rendered template of the scenario. It replaces the instructions, the examples and the
+/// person's description. `refusal`: why earlier drafts were refused.
+pub(crate) fn prompt(template: Option<String>, sheet: &Sheet<'_>, refusal: Option<&Refusal>) -> Prompt {
+    let Sheet { simulator, tools, situation, may_end, .. } = *sheet;
     let extras = &simulator.extras;
     let form = extras.reply.unwrap_or_default();
     let is_usual = template.is_none();
@@ -53,14 +61,16 @@ pub(crate) fn prompt(
             messages.push(Message::new(MessageRole::Assistant, *line));
         }
     }
-    let history = history::within(situation.opening, situation.turns, extras.history_tokens());
+    let history = history::within(situation.opening, situation.turns, situation.steps, extras.history_tokens());
     let summed_up = history.summed_up;
-    messages.push(Message::user(card(&history, is_usual, simulator, goal, state, situation)));
+    let mut images = Vec::new();
+    let card = card(&history, is_usual, sheet, refusal, &mut images);
+    messages.push(Message { images, ..Message::user(card) });
     let schema = (form == ReplyForm::Json).then(|| schema(extras, tools, may_end));
     Prompt { messages, schema, summed_up }
 }
 
-/// What gabfest writes without a template of the scenario.
+/// gabfest's instructions for scenarios without a template.
 fn instructions(extras: &Extras, tools: &[Tool], may_end: bool) -> String {
     let agent = extras.agent_is();
     let mut text = format!(
@@ -82,48 +92,68 @@ fn instructions(extras: &Extras, tools: &[Tool], may_end: bool) -> String {
     text
 }
 
-/// The talk, the person, and what was said last.
+/// The conversation, the person, and the last message. `images`: gets those that the card names by their numbers, from 1.
 fn card(
     history: &History<'_>,
     with_person: bool,
-    simulator: &Simulator,
-    goal: &Goal,
-    state: Option<&State>,
-    situation: &Situation<'_>,
+    sheet: &Sheet<'_>,
+    refusal: Option<&Refusal>,
+    images: &mut Vec<String>,
 ) -> String {
     let mut text = String::new();
-    if let Some(summary) = &history.summary {
-        text.push_str("Earlier, in short:\n");
-        text.push_str(summary);
-        text.push_str("\n\n");
-    }
     let (last, before) = match history.lines.split_last() {
         Some((last, before)) if !last.own => (Some(last), before),
         _ => (None, history.lines.as_slice()),
     };
-    if !before.is_empty() {
-        text.push_str("Chat so far:\n");
-        for line in before {
-            said(&mut text, if line.own { "You: " } else { "Other: " }, &line.text);
+    let hides = refusal.is_some_and(Refusal::hides_history);
+    if !hides {
+        if let Some(summary) = &history.summary {
+            text.push_str("Earlier, in short:\n");
+            text.push_str(summary);
+            text.push_str("\n\n");
         }
-        text.push('\n');
+        if !before.is_empty() {
+            text.push_str("Chat so far:\n");
+            for line in before {
+                said(&mut text, if line.own { "You: " } else { "Other: " }, &with_images(line, images));
+            }
+            text.push('\n');
+        }
     }
     if with_person {
-        person(&mut text, simulator, state);
+        person(&mut text, sheet.simulator, sheet.state);
     }
-    now(&mut text, simulator, goal, state, situation);
+    now(&mut text, sheet);
+    if with_person {
+        constraints(&mut text, sheet.simulator);
+    }
+    let words = sheet.limits.draw(sheet.situation.seed);
+    let words = refusal.map_or(words, |refusal| refusal.words(words, sheet.limits));
+    text.push_str(&format!("Write about {words} words.\n"));
+    if let Some(refusal) = refusal {
+        refusal.write(&mut text, sheet);
+    }
     text.push('\n');
-    match last {
-        Some(last) => {
-            said(&mut text, "Other says: ", &last.text);
-            text.push_str("You answer:");
-        }
-        None => text.push_str("You begin the chat:"),
+    if let Some(last) = last {
+        let words = with_images(last, images);
+        said(&mut text, "Other says: ", if hides { history::last_sentence(&words) } else { &words });
     }
+    text.push_str(if last.is_some() { "You answer:" } else { "You begin the chat:" });
     text
 }
 
-/// Words of one side. Further lines are indented, so that no line of theirs looks like one of the card's own.
+/// The words of a line, after the numbers of its images.
+fn with_images<'a>(line: &'a Line<'_>, images: &mut Vec<String>) -> Cow<'a, str> {
+    if line.images.is_empty() {
+        return Cow::Borrowed(&line.text);
+    }
+    let first = images.len() + 1;
+    images.extend(line.images.iter().map(|address| (*address).to_owned()));
+    let numbers: Vec<String> = (first..=images.len()).map(|number| format!("(image {number})")).collect();
+    Cow::Owned(format!("{} {}", numbers.join(" "), line.text).trim_end().to_owned())
+}
+
+/// A message of one side. Further lines are indented, so that none looks like a line of the card.
 fn said(text: &mut String, who: &str, words: &str) {
     text.push_str(who);
     for (index, line) in words.lines().enumerate() {
@@ -137,11 +167,7 @@ fn said(text: &mut String, who: &str, words: &str) {
 
 fn person(text: &mut String, simulator: &Simulator, state: Option<&State>) {
     let extras = &simulator.extras;
-    let mut line = |lead: &str, words: &str| {
-        text.push_str(lead);
-        text.push_str(words);
-        text.push_str(if words.ends_with(['.', '!', '?']) { "\n" } else { ".\n" });
-    };
+    let mut line = |lead: &str, words: &str| text.push_str(&sentence(lead, words));
     line("You are ", &one_line(&simulator.persona));
     line("You want: ", &one_line(&simulator.objective));
     let told = |when: Tell| {
@@ -167,10 +193,6 @@ fn person(text: &mut String, simulator: &Simulator, state: Option<&State>) {
     if !extras.unknown.is_empty() {
         line("You do not know: ", &extras.unknown.join("; "));
     }
-    if !simulator.constraints.is_empty() {
-        let rules: Vec<String> = simulator.constraints.iter().map(|rule| one_line(rule)).collect();
-        line("You keep to this: ", &rules.join("; "));
-    }
     if let Some(style) = &simulator.style {
         line("Your style: ", &one_line(style));
     }
@@ -186,25 +208,36 @@ fn person(text: &mut String, simulator: &Simulator, state: Option<&State>) {
     }
 }
 
-/// What changes from turn to turn.
-fn now(text: &mut String, simulator: &Simulator, goal: &Goal, state: Option<&State>, situation: &Situation<'_>) {
-    let parts = &simulator.extras.goal;
-    if let Some(say) = state.and_then(|state| state.say.as_deref()) {
+/// The part that changes from turn to turn.
+fn now(text: &mut String, sheet: &Sheet<'_>) {
+    let parts = &sheet.simulator.extras.goal;
+    if let Some(say) = sheet.state.and_then(|state| state.say.as_deref()) {
         // The state says what to do, so the parts of the goal would only compete with it.
         text.push_str(&format!("Do this now: {}.\n", one_line(say).trim_end_matches('.')));
     } else if !parts.is_empty() {
         text.push_str("Your goal:\n");
-        for (part, status, blocked) in goal.parts(parts) {
+        for (part, status, blocked) in sheet.goal.parts(parts) {
             let later = if blocked { ", later" } else { "" };
             text.push_str(&format!("- {}: {} ({}{later})\n", part.id, one_line(&part.text), status.name()));
         }
-        let next = goal.parts(parts).find(|(_, status, blocked)| *status != Status::Done && !blocked);
-        match next {
-            Some((part, ..)) => text.push_str(&format!("Now: {}.\n", one_line(&part.text).trim_end_matches('.'))),
+        match sheet.goal.next(parts) {
+            Some(part) => text.push_str(&format!("Now: {}.\n", one_line(&part.text).trim_end_matches('.'))),
             None => text.push_str("All parts of your goal are done: end the talk.\n"),
         }
     }
-    text.push_str(&format!("Write about {} words.\n", length::words(simulator, situation.seed)));
+}
+
+/// Near the end of the card: a small model keeps to what it reads last.
+fn constraints(text: &mut String, simulator: &Simulator) {
+    if !simulator.constraints.is_empty() {
+        let rules: Vec<String> = simulator.constraints.iter().map(|rule| one_line(rule)).collect();
+        text.push_str(&sentence("You keep to this: ", &rules.join("; ")));
+    }
+}
+
+fn sentence(lead: &str, words: &str) -> String {
+    let end = if words.ends_with(['.', '!', '?']) { "\n" } else { ".\n" };
+    format!("{lead}{words}{end}")
 }
 
 pub(crate) fn language(extras: &Extras) -> String {
@@ -240,7 +273,7 @@ pub(crate) fn language(extras: &Extras) -> String {
     name.unwrap_or(written).to_owned()
 }
 
-/// How the person ends the talk.
+/// How the person ends the conversation.
 pub(crate) fn stop_rules(extras: &Extras) -> String {
     let (lead, marks) = match extras.reply.unwrap_or_default() {
         ReplyForm::Text => (

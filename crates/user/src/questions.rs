@@ -1,6 +1,6 @@
-//! Whether words ask, consent or say goodbye: by punctuation and short lists of words.
+//! Whether a message asks, consents or says goodbye: by punctuation and short word lists.
 
-/// The other side asks only out of courtesy whether there is more. That keeps no talk open.
+/// The other side asks only out of courtesy whether there is more, which keeps no conversation open.
 const COURTESIES: [&str; 14] = [
     "anything else",
     "something else",
@@ -18,7 +18,7 @@ const COURTESIES: [&str; 14] = [
     "d'autres questions",
 ];
 
-/// Words with which a line that consents begins.
+/// Word prefixes of a line that consents.
 const CONSENTS: [&str; 30] = [
     "yes",
     "yeah",
@@ -52,7 +52,7 @@ const CONSENTS: [&str; 30] = [
     "bien sûr",
 ];
 
-/// Whether the words end with a question that needs an answer.
+/// Whether the message ends with a question that needs an answer.
 pub(crate) fn asks(text: &str) -> bool {
     let text = text.trim_end_matches(|c: char| c.is_whitespace() || "\"')*_”»".contains(c));
     if !text.ends_with(['?', '？']) {
@@ -63,7 +63,7 @@ pub(crate) fn asks(text: &str) -> bool {
     !COURTESIES.iter().any(|courtesy| last.contains(courtesy))
 }
 
-/// Whether the words begin with a consent.
+/// Whether the message starts with a consent.
 pub(crate) fn consents(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     CONSENTS.iter().any(|consent| {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consent_stands_at_the_beginning() {
+    fn a_consent_is_at_the_beginning() {
         for (text, expected) in [
             ("Yes, please refund it.", true),
             ("OK", true),

@@ -1,9 +1,9 @@
-//! Reads the model's answer as a draft: a JSON object, or words with marks such as `###DONE###`.
+//! Reads the model's answer as a draft: a JSON object, or text with marks such as `###DONE###`.
 
 use std::sync::LazyLock;
 
 use record::stop::Signal;
-use regex::Regex;
+use regex::{Captures, Regex};
 use scenario::user::{Extras, ReplyForm};
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,13 +21,19 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the expression is fixed, and a test compiles it")
 });
 
-/// A call of a tool; its arguments can have lines of their own.
+/// A part of the goal without the word `PART`, as tiny models write it.
+static BARE_PART: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"#{3,5}[ \t]*([^#\n]{1,80}?)[ \t]*(?:#{3,5}|$|\n)")
+        .expect("the expression is fixed, and a test compiles it")
+});
+
+/// A call of a tool; its arguments may span lines.
 static CALL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?is)#{2,5}[ \t]*call[ \t:]+([\w.-]{1,80})[ \t]*(\{.*?\})?[ \t]*(?:#{2,5}|$|\n)")
         .expect("the expression is fixed, and a test compiles it")
 });
 
-/// What reasoning models put before their answer, where the endpoint does not take it away.
+/// The end of the reasoning that some models write before their answer, if the endpoint does not remove it.
 const END_OF_THOUGHT: &str = "</think>";
 
 /// An answer in the form of JSON.
@@ -48,14 +54,14 @@ struct WrittenCall {
     arguments: Value,
 }
 
-/// The draft in the model's answer. `may_end: false`: signals in it count for nothing.
+/// The draft in the model's answer. `may_end: false`: signals in it are ignored.
 pub(crate) fn read(raw: String, extras: &Extras, may_end: bool) -> Draft {
     let (thought, answer) = match raw.rsplit_once(END_OF_THOUGHT) {
         Some((thought, answer)) => (Some(thought.trim().trim_start_matches("<think>").trim().to_owned()), answer),
         None => (None, raw.as_str()),
     };
     let written = (extras.reply == Some(ReplyForm::Json)).then(|| of_json(answer)).flatten();
-    let mut draft = written.unwrap_or_else(|| of_text(answer, !extras.tools.is_empty()));
+    let mut draft = written.unwrap_or_else(|| of_text(answer, extras));
     if extras.tools.is_empty() {
         draft.call = None;
     }
@@ -68,9 +74,9 @@ pub(crate) fn read(raw: String, extras: &Extras, may_end: bool) -> Draft {
     draft
 }
 
-/// `None`: it is no object with these keys, so that the bare words count.
+/// `None`: it is not an object with these keys, so the plain text counts.
 fn of_json(answer: &str) -> Option<Draft> {
-    let object = &answer[answer.find('{')?..=answer.rfind('}')?];
+    let object = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
     let written: Written = serde_json::from_str(object).ok()?;
     let say = cleaning::clean(written.say.as_deref().unwrap_or_default());
     let signal = written.signal.as_deref().and_then(|name| Signal::of_name(&name.to_lowercase()));
@@ -88,11 +94,11 @@ fn arguments_of(value: &Value) -> String {
     }
 }
 
-fn of_text(answer: &str, has_tools: bool) -> Draft {
+fn of_text(answer: &str, extras: &Extras) -> Draft {
     let mut draft = Draft::default();
     let without_calls;
     let mut answer = answer;
-    if let Some(call) = CALL.captures(answer).filter(|_| has_tools) {
+    if let Some(call) = CALL.captures(answer).filter(|_| !extras.tools.is_empty()) {
         let arguments = call.get(2).map_or("{}", |arguments| arguments.as_str()).to_owned();
         draft.call = Some(UserCall { tool: call[1].to_owned(), arguments });
         without_calls = CALL.replace_all(answer, "\n");
@@ -105,7 +111,17 @@ fn of_text(answer: &str, has_tools: bool) -> Draft {
         }
         draft.parts_done.extend(mark.get(2).map(|id| id.as_str().trim().to_owned()));
     }
-    draft.say = cleaning::clean(&MARK.replace_all(answer, "\n"));
+    let words = MARK.replace_all(answer, "\n");
+    let words = BARE_PART.replace_all(&words, |found: &Captures<'_>| {
+        match extras.goal.iter().find(|part| part.id.eq_ignore_ascii_case(&found[1])) {
+            Some(part) => {
+                draft.parts_done.push(part.id.clone());
+                "\n".to_owned()
+            }
+            None => found[0].to_owned(),
+        }
+    });
+    draft.say = cleaning::clean(&words);
     draft
 }
 
@@ -139,6 +155,8 @@ mod tests {
             ("###OUT OF SCOPE###", " | out_of_scope |  | "),
             ("Great.\n###PART refund###\n###PART by mail###", "Great. | - | refund,by mail | "),
             ("Great. ###PART pizza###", "Great. | - |  | "),
+            ("Great.\n###REFUND###", "Great. | - | refund | "),
+            ("Great.\n###REFUND: 5###", "Great. ###REFUND: 5### | - |  | "),
             ("<think>They want the number.</think>It is 7.", "It is 7. | - |  | They want the number."),
             ("I am done with #1.", "I am done with #1. | - |  | "),
             ("### Heading", "### Heading | - |  | "),
@@ -173,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_read_and_words_count_where_there_is_none() {
+    fn an_object_is_read_or_else_the_plain_text() {
         for (raw, expected) in [
             (r#"{"thought": "Hm.", "say": "Yes.", "signal": "none", "parts_done": []}"#, "Yes. | - |  | Hm."),
             (
@@ -182,6 +200,7 @@ mod tests {
             ),
             (r#"{"signal": "gave_up"}"#, " | gave_up |  | "),
             ("I want it back.", "I want it back. | - |  | "),
+            ("} then {", "} then { | - |  | "),
         ] {
             assert_eq!(shown("json", raw), expected, "{raw:?}");
         }

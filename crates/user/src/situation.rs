@@ -1,16 +1,18 @@
-//! Where the conversation is when the person is about to speak.
+//! The state of the conversation when the person is about to write.
 
 use record::{Turn, turn::ToolCall};
-use scenario::Message;
+use scenario::{Message, Step};
 
-/// Where the conversation is when the person is about to speak.
+/// The state of the conversation when the person is about to write.
 #[derive(Debug, Clone, Copy)]
 pub struct Situation<'a> {
-    /// What was said before the first turn.
+    /// The messages before the first turn.
     pub opening: &'a [Message],
     /// All turns that the person has seen.
     pub turns: &'a [Turn],
-    /// What the person has done with its tools for this line.
+    /// The steps of the scenario, which have the images of scripted turns.
+    pub steps: &'a [Step],
+    /// The calls of the person's tools for this line.
     pub calls: &'a [ToolCall],
     /// Exchanges of this conversation.
     pub exchanges: u32,

@@ -1,4 +1,4 @@
-//! The states of the person: where the agent's answers lead, and what the person does in each.
+//! The states of the person: the exits that the agent's answers take, and the person's action in each.
 
 use record::{Turn, turn::Origin};
 use regex::Regex;
@@ -13,7 +13,7 @@ pub(crate) struct Walk<'a> {
     facts: &'a Named<Fact>,
     /// The place of the state in the scenario.
     current: usize,
-    /// How many turns there were when the person came to the state; `None`: it is the first state.
+    /// The number of turns when the person entered the state; `None`: it is the first state.
     since: Option<usize>,
     /// Lines said in each state.
     visits: Vec<u32>,
@@ -21,7 +21,7 @@ pub(crate) struct Walk<'a> {
     patterns: Vec<Option<Regex>>,
 }
 
-/// Where the agent's answer leads.
+/// The next state after the agent's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Crossroads<'a> {
     /// The state that a condition without a judge leads to. It comes first.
@@ -49,7 +49,7 @@ impl<'a> Walk<'a> {
         self.states.at(self.current).map(|(_, state)| state)
     }
 
-    /// Where the agent's last answer leads.
+    /// The next state after the agent's last answer.
     pub(crate) fn crossroads(&self, situation: &Situation<'_>) -> Crossroads<'a> {
         let mut found = Crossroads::default();
         for (index, Exit { when, go }) in self.state().into_iter().flat_map(|state| &state.next).enumerate() {
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
         self.patterns = patterns(self.state());
     }
 
-    /// Whether the person may not say another line in this state.
+    /// Whether the person has used up its lines in this state.
     pub(crate) fn is_worn_out(&self) -> bool {
         let most = self.state().and_then(|state| state.max_visits);
         most.is_some_and(|most| self.visits.get(self.current).is_some_and(|visits| *visits >= most.0))
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Compiled once each time that the person comes to a state. A reader has refused patterns that do not compile.
+/// Compiled once for each visit of the state. The reader has refused invalid patterns.
 fn patterns(state: Option<&State>) -> Vec<Option<Regex>> {
     let pattern = |exit: &Exit| Regex::new(exit.when.as_ref()?.agent_matches.as_deref()?).ok();
     state.into_iter().flat_map(|state| &state.next).map(pattern).collect()
@@ -150,7 +150,16 @@ mod tests {
 
     fn after(turns: &[Turn]) -> Situation<'_> {
         let exchanges = u32::try_from(turns.len()).unwrap();
-        Situation { opening: &[], turns, calls: &[], exchanges, line: exchanges + 1, lines_left: 9, seed: 1 }
+        Situation {
+            opening: &[],
+            turns,
+            steps: &[],
+            calls: &[],
+            exchanges,
+            line: exchanges + 1,
+            lines_left: 9,
+            seed: 1,
+        }
     }
 
     #[test]
@@ -190,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_begins_anew_where_the_person_comes_to_it() {
+    fn a_state_starts_again_on_each_visit() {
         let extras = extras(json!([{ "if": { "tool": "refund_create" }, "go": "push" }]));
         let mut walk = Walk::new(&extras).unwrap();
         let turns = [turn(1, "Hi", "Hello.", Some("refund_create"))];

@@ -3,15 +3,11 @@
 use std::sync::Arc;
 
 use minijinja::{Environment, UndefinedBehavior, context};
-use scenario::{
-    conversation::Simulator,
-    mock::Tool,
-    user::{Invent, State},
-};
+use scenario::user::Invent;
 
-use crate::{goal::Goal, prompt, situation::Situation};
+use crate::prompt::{self, Sheet};
 
-/// Instructions that a rendering may take. A prompt of 16 KiB needs a few thousand.
+/// The limit of instructions of a rendering. A prompt of 16 KiB needs a few thousand.
 const FUEL: u64 = 200_000;
 const NAME: &str = "prompt";
 
@@ -38,15 +34,8 @@ impl Template {
         Ok(Self { path: path.to_owned(), environment: Arc::new(environment) })
     }
 
-    pub(crate) fn render(
-        &self,
-        simulator: &Simulator,
-        goal: &Goal,
-        state: Option<&State>,
-        tools: &[Tool],
-        situation: &Situation<'_>,
-        may_end: bool,
-    ) -> Result<String, Error> {
+    pub(crate) fn render(&self, sheet: &Sheet<'_>) -> Result<String, Error> {
+        let Sheet { simulator, goal, state, tools, situation, may_end, .. } = *sheet;
         let extras = &simulator.extras;
         let facts: Vec<_> = extras
             .facts

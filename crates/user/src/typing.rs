@@ -1,6 +1,6 @@
 //! How the person types: typing errors, capital letters and punctuation, after the model and by seed.
 //!
-//! Values of facts, words with a digit, and addresses stay as they are: an agent must be able to work with them.
+//! Values of facts, words with a digit, and addresses stay as they are, because the agent must be able to use them.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use scenario::{
     user::{Case, Extras, Punctuation, Typing},
 };
 
-/// Shorter words are hardly ever mistyped, and stop being words if they are.
+/// Shorter words are hardly ever mistyped, and would become unrecognisable.
 const FEWEST_LETTERS: usize = 3;
 /// The rows of a keyboard.
 const ROWS: [&str; 3] = ["qwertyuiop", "asdfghjkl", "zxcvbnm"];
 /// Marks that the person leaves out with `punctuation: sparse`.
 const SPARED: [char; 6] = [',', ';', ':', '\'', '’', '"'];
-/// Marks that the person leaves out with `punctuation: none`, besides those.
+/// Further marks that the person leaves out with `punctuation: none`.
 const OTHER_MARKS: [char; 10] = ['.', '!', '?', '…', '(', ')', '¿', '¡', '“', '”'];
 
-/// The line as it is typed; `None`: as it was written.
+/// The line as typed; `None` if it is unchanged.
 pub(crate) fn typed(say: &str, extras: &Extras, seed: u64) -> Option<String> {
     let typing = extras.typing?;
     let kept = kept(say, extras);
@@ -59,11 +59,11 @@ pub(crate) fn typed(say: &str, extras: &Extras, seed: u64) -> Option<String> {
             }
         }
     }
-    // A line of nothing but punctuation stays.
+    // A line of punctuation alone stays.
     (typed != say && !typed.trim().is_empty()).then_some(typed)
 }
 
-/// What happens to a letter.
+/// The change to a letter.
 #[derive(Debug, Clone, Copy)]
 enum Slip {
     Drop,
@@ -111,7 +111,7 @@ fn is_left_out(punctuation: Punctuation, mark: char, say: &str, at: usize) -> bo
     }
 }
 
-/// The words with the white space after them, and where each begins.
+/// The words with the white space after them, and the start of each.
 fn pieces(say: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     say.split_inclusive(char::is_whitespace).map(move |piece| {
@@ -132,7 +132,7 @@ fn is_address(piece: &str) -> bool {
     word.contains(['@', '/', '\\', '#']) || has_inner_dot
 }
 
-/// Where values of facts and words with a digit stand.
+/// The positions of values of facts and words with a digit.
 fn kept(say: &str, extras: &Extras) -> Vec<Range<usize>> {
     let mut kept: Vec<Range<usize>> =
         extras.facts.iter().flat_map(|(_, fact)| places(say, fact.value.trim())).collect();
@@ -148,7 +148,7 @@ fn kept(say: &str, extras: &Extras) -> Vec<Range<usize>> {
     kept
 }
 
-/// Where a value stands in the line, whatever its capital letters.
+/// The positions of a value in the line, in any case.
 fn places(say: &str, value: &str) -> Vec<Range<usize>> {
     let same = |left: char, right: char| left == right || left.to_lowercase().eq(right.to_lowercase());
     let length = value.chars().count();

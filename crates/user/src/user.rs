@@ -1,4 +1,4 @@
-//! One person in one conversation: what it has been through, and what comes next.
+//! One person in one conversation: the past, and the next action.
 
 use record::stop::{Signal, Stopper};
 use scenario::{
@@ -13,8 +13,10 @@ use crate::{
     faults::Found,
     goal::Goal,
     handover,
+    length::Limits,
     objection::{self, Objection},
-    prompt::{self, Prompt},
+    prompt::{self, Prompt, Sheet},
+    refusal::Refusal,
     reply,
     situation::Situation,
     states::{Crossroads, Walk},
@@ -29,29 +31,30 @@ pub struct User<'a> {
     /// Whether the person may end the talk. The tester of a battery may not.
     may_end: bool,
     template: Option<Template>,
+    limits: Limits,
     goal: Goal,
     states: Option<Walk<'a>>,
-    /// What the person can use.
+    /// The person's tools.
     tools: Vec<Tool>,
 }
 
-/// What comes next, before a model is asked.
+/// The next action, before a model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cue<'a> {
-    /// The states end the talk.
+    /// The states end the conversation.
     Stop(End),
-    /// Words of the scenario, and whether they end the talk.
+    /// A line of the scenario, and whether it ends the conversation.
     Recite(&'a str, Option<End>),
-    /// The model writes the line, and whether the line ends the talk.
+    /// The model writes the line, and whether the line ends the conversation.
     Draft(Option<End>),
 }
 
-/// How the person ends the talk.
+/// How the person ends the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
     pub who: Stopper,
     pub signal: Signal,
-    /// Whether the agent gets the last words.
+    /// Whether the agent gets the last line.
     pub says_farewell: bool,
 }
 
@@ -62,8 +65,9 @@ impl<'a> User<'a> {
         let written = simulator.extras.prompt.as_ref();
         let template = written.map(|prompt| Template::new(&prompt.path, &prompt.text)).transpose()?;
         let (goal, states) = (Goal::new(&simulator.extras.goal), Walk::new(&simulator.extras));
-        // States end the talk, not the model.
-        Ok(Self { simulator, may_end: may_end && states.is_none(), template, goal, states, tools: Vec::new() })
+        // The states end the conversation, not the model.
+        let may_end = may_end && states.is_none();
+        Ok(Self { simulator, may_end, template, limits: Limits::of(simulator), goal, states, tools: Vec::new() })
     }
 
     /// The same person with tools.
@@ -82,20 +86,25 @@ impl<'a> User<'a> {
         self.goal.was_answered();
     }
 
-    /// What the model sees.
+    /// The prompt for the model. `refusal`: the refused drafts of this line.
     ///
     /// # Errors
     /// The scenario's template does not render.
-    pub fn prompt(&self, situation: &Situation<'_>) -> Result<Prompt, Error> {
-        let template = self.template.as_ref();
-        let state = self.states.as_ref().and_then(Walk::state);
-        let rendered = template
-            .map(|it| it.render(self.simulator, &self.goal, state, &self.tools, situation, self.may_end))
-            .transpose()?;
-        Ok(prompt::prompt(rendered, self.simulator, &self.goal, state, &self.tools, situation, self.may_end))
+    pub fn prompt(&self, situation: &Situation<'_>, refusal: Option<&Refusal>) -> Result<Prompt, Error> {
+        let sheet = Sheet {
+            simulator: self.simulator,
+            limits: self.limits,
+            goal: &self.goal,
+            state: self.states.as_ref().and_then(Walk::state),
+            tools: &self.tools,
+            situation,
+            may_end: self.may_end,
+        };
+        let rendered = self.template.as_ref().map(|template| template.render(&sheet)).transpose()?;
+        Ok(prompt::prompt(rendered, &sheet, refusal))
     }
 
-    /// Where the states lead after the agent's answer; `None` for a person without states.
+    /// The next state after the agent's answer; `None` for a person without states.
     #[must_use]
     pub fn crossroads(&self, situation: &Situation<'_>) -> Option<Crossroads<'a>> {
         Some(self.states.as_ref()?.crossroads(situation))
@@ -114,7 +123,7 @@ impl<'a> User<'a> {
         self.states.as_ref().map(Walk::name)
     }
 
-    /// What comes next: the script's words, else what the state says.
+    /// The next action: the script's line, or else the state's.
     pub fn cue(&mut self, situation: &Situation<'_>) -> Cue<'a> {
         let by_script = |signal| End { who: Stopper::Script, signal, says_farewell: false };
         let state = self.states.as_ref().and_then(Walk::state);
@@ -140,7 +149,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// A line as the person types it; `None`: as it was written.
+    /// A line as the person types it; `None` if it is unchanged.
     #[must_use]
     pub fn typed(&self, say: &str, seed: u64) -> Option<String> {
         typing::typed(say, &self.simulator.extras, seed)
@@ -152,13 +161,13 @@ impl<'a> User<'a> {
         reply::read(raw, &self.simulator.extras, self.may_end)
     }
 
-    /// What no user would say in a draft. `instructions`: the first message that the model got.
+    /// Faults of a draft. `instructions`: the first message of the model's prompt.
     #[must_use]
     pub fn faults(&self, draft: &Draft, instructions: &str, situation: &Situation<'_>) -> Vec<Found> {
         if self.simulator.extras.self_check() == SelfCheck::Off {
             return Vec::new();
         }
-        examination::faults(draft, self.simulator, instructions, situation)
+        examination::faults(draft, self.simulator, self.limits, instructions, situation)
     }
 
     /// Why a draft goes back to the model, if it does.
@@ -168,10 +177,10 @@ impl<'a> User<'a> {
         objection::to_signal(draft, situation.turns, situation.exchanges, min_turns)
     }
 
-    /// Takes a draft as the person's next line: what it believes, and whether it ends the talk. Without a signal the talk ends
-    /// where the person's patience does.
+    /// Takes a draft as the person's next line: its beliefs, and whether it ends the conversation. Without a signal,
+    /// the conversation ends when the person's patience does.
     ///
-    /// A handover that the agent has not made does not count. The person's beliefs change nothing but its own prompt and
+    /// A handover that the agent has not made does not count. The person's beliefs affect only its own prompt and
     /// patience.
     pub fn speak(&mut self, draft: &mut Draft, situation: &Situation<'_>) -> Option<End> {
         let parts = &self.simulator.extras.goal;

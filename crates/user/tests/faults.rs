@@ -8,7 +8,7 @@ use record::user_fault::FaultKind;
 use serde::Deserialize;
 use user::faults::{self, Exchange, Fact, Line, Scene, Tell};
 
-/// What the model of the simulated user is told, as far as the labelled lines quote it.
+/// The prompt of the simulated user, as far as the labelled lines quote it.
 const RULES: &str = "You are a person who talks to an assistant. You are not an assistant. Say what you want and answer questions. \
     Never offer help, never ask for the other side's details. Write only your own next words: no name in front, no quotation \
     marks.";
@@ -91,7 +91,8 @@ fn found(line: &Labelled, scene: &WrittenScene) -> Vec<faults::Found> {
         known: &[&scene.persona, &constraints],
         facts: &facts,
         earlier: &earlier,
-        most_words: Some(scene.words),
+        most_words: Some(2 * scene.words),
+        most_sentences: None,
         language: Some(&scene.language),
     };
     faults::examine(&Line { say: &line.say, done: line.signal.as_deref() == Some("done") }, &shown)
@@ -189,8 +190,8 @@ fn each_detector_is_precise_and_finds_what_is_labelled() {
     }
 }
 
-/// Lines that a model with 1.5 billion parameters wrote, as they came. Word lists find fewer of its role flips: some ask the
-/// agent's questions in other words. Their phrases helped to make the lists, so this is no independent test.
+/// Lines that a model with 1.5 billion parameters wrote, as they came. They helped to make the rules, so this is no independent
+/// test.
 #[test]
 fn lines_of_a_real_model_raise_no_false_alarm_and_most_of_its_role_flips_are_found() {
     let measured = measure(&["real"], None);
@@ -202,7 +203,7 @@ fn lines_of_a_real_model_raise_no_false_alarm_and_most_of_its_role_flips_are_fou
     assert_eq!(measured.clean.1, 0, "{:#?}", measured.errors);
     assert!(all.precision() >= 0.9, "{all:?} {:#?}", measured.errors);
     let flips = measured.by_kind["role_flip"];
-    assert!(flips.recall() >= 0.75, "{flips:?} {:#?}", measured.errors);
+    assert!(flips.recall() >= 0.9, "{flips:?} {:#?}", measured.errors);
     let others = all.labelled - flips.labelled;
     assert!(all.hits - flips.hits >= others * 8 / 10, "{all:?} {flips:?} {:#?}", measured.errors);
 }

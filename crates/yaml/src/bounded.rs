@@ -1,4 +1,4 @@
-//! Numbers with limits: one place for what the reader refuses and what the JSON Schema says.
+//! Numbers with limits: defined once for the reader and the JSON Schema.
 
 use std::borrow::Cow;
 

@@ -16,17 +16,17 @@ use crate::{
     suggest,
 };
 
-/// How many faults of one part are reported; more would tell nobody anything.
+/// How many faults of one part are reported; more would not help.
 const MAX_FAULTS: usize = 20;
 
 impl Part<'_> {
-    /// Decodes this part. Every fault is a finding at its own place; keys that the type does not know are warnings, and errors
-    /// below `gabfest`.
+    /// Decodes this part. Every fault is a finding at its own place; unknown keys are warnings, and errors below
+    /// `gabfest`.
     pub fn decode<T: DeserializeOwned + JsonSchema + 'static>(&self, findings: &mut Findings) -> Option<T> {
         self.decode_without(&[], findings)
     }
 
-    /// The same, but the type does not see these keys: they were read before.
+    /// The same, but without these keys, which were read before.
     pub fn decode_without<T: DeserializeOwned + JsonSchema + 'static>(
         &self,
         keys: &[&str],
@@ -35,7 +35,7 @@ impl Part<'_> {
         self.decode_all(keys, is_ours, findings)
     }
 
-    /// The same, but an unknown key is an error where `refused` says so of the mapping that holds it and of the key.
+    /// The same, but an unknown key is an error if `refused` returns true for its mapping and its name.
     pub fn decode_guarded<T: DeserializeOwned + JsonSchema + 'static>(
         &self,
         refused: fn(&[Segment], &str) -> bool,
@@ -69,7 +69,7 @@ impl Part<'_> {
                     decoder.report_unknown(&unknown, findings);
                     return decoder.removed.is_empty().then_some(decoded);
                 }
-                // The faulty value is taken out and the rest is tried again, to find the other faults too.
+                // Remove the faulty value and try the rest, to find the other faults too.
                 Err((path, message)) => {
                     if !decoder.report(path, &message, &mut value, findings) {
                         break;
@@ -89,19 +89,25 @@ struct Decoder<'a> {
     /// Whether an unknown key is an error here.
     refused: fn(&[Segment], &str) -> bool,
     schema: Option<Arc<Value>>,
-    /// What was taken out because it was faulty.
+    /// The values that were removed because of faults.
     removed: BTreeSet<Path>,
 }
 
 impl Decoder<'_> {
-    /// Reports one fault; false when nothing more can be found behind it.
+    /// Reports one fault. Returns false if no more can be found after it.
     fn report(&mut self, path: Path, message: &str, value: &mut Value, findings: &mut Findings) -> bool {
         if message.starts_with("missing field") {
             self.report_missing(&path, value, findings);
-            // What lacks a key within is taken out whole, to find what is missing beside it.
+            // A mapping that lacks a key is removed as a whole, to find faults beside it.
             return !path.0.is_empty() && self.remove(path, value);
         }
-        findings.error(self.value_spot(&path), in_plain_words(message));
+        let mut text = in_plain_words(message);
+        if text.ends_with(WHOLE_NUMBER)
+            && let Some(least) = Shape::of(self.schema()).at(&path.0).least()
+        {
+            text = format!("{text} from {least}");
+        }
+        findings.error(self.value_spot(&path), text);
         if let Some(help) = self.help_for(&path, message) {
             findings.help(help);
         }
@@ -131,7 +137,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// A key without a value is a slip of the pen, except where any value will do.
+    /// A key without a value is a mistake, unless any value is allowed.
     fn refuse_nulls(&mut self, value: &mut Value, findings: &mut Findings) {
         let mut nulls = Vec::new();
         find_nulls(value, &Path::default(), &mut nulls);
@@ -140,7 +146,7 @@ impl Decoder<'_> {
             if shape.is_unknown() || shape.takes_anything() {
                 continue;
             }
-            // Only the key is named: the parts around this one find the same null, and one finding is enough.
+            // Names only the key: the parts around this one find the same null, and one finding is enough.
             let Some(Segment::Key(key)) = path.0.last() else { continue };
             findings.error(self.value_spot(&path), format!("`{key}` has no value"));
             findings.help("write a value after the colon, or remove the key");
@@ -148,8 +154,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// serde takes the elements of a list for the keys of a mapping, one after the other, and an empty list for a mapping
-    /// without keys: `gates: [0.95]` would be a gate that nobody wrote.
+    /// serde reads the elements of a list as the fields of a struct, in order, and an empty list as a struct without
+    /// fields: `gates: [0.95]` would be a gate that nobody wrote.
     fn refuse_lists(&mut self, value: &mut Value, findings: &mut Findings) {
         let mut lists = Vec::new();
         find_lists(value, &Path::default(), &mut lists);
@@ -196,7 +202,7 @@ impl Decoder<'_> {
         known.get(key).filter(|text| !text.is_empty()).map(|description| format!("`{key}`: {description}"))
     }
 
-    /// Takes the value at a path out, or the list around it, whose other elements would change their places.
+    /// Removes the value at a path, or the list around it, whose other elements would change places.
     fn remove(&mut self, mut path: Path, value: &mut Value) -> bool {
         while matches!(path.0.last(), Some(Segment::Index(_))) {
             path.0.pop();
@@ -238,7 +244,7 @@ fn attempt<T: DeserializeOwned>(value: &Value, unknown: &mut BTreeSet<Path>) -> 
     Ok(decoded.expect("the pass ended without an error"))
 }
 
-/// What every type needs. It knows none of them, since the compiler would make all of it anew for each.
+/// The part that does not depend on the type, so that the compiler builds it only once.
 fn observed(
     value: &Value,
     unknown: &mut BTreeSet<Path>,
@@ -321,9 +327,11 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// serde speaks of Rust's types; users of YAML know other words.
+const WHOLE_NUMBER: &str = "expected a whole number";
+
+/// Replaces Rust's type names in serde's messages with those of YAML.
 fn in_plain_words(message: &str) -> String {
-    const WORDS: [(&str, &str); 16] = [
+    const WORDS: [(&str, &str); 20] = [
         ("invalid type: ", "found "),
         ("invalid value: ", "found "),
         ("invalid length ", "found a length of "),
@@ -339,6 +347,10 @@ fn in_plain_words(message: &str) -> String {
         ("expected f64", "expected a number"),
         ("expected a nonzero u32", "expected a whole number of at least 1"),
         ("expected a nonzero u64", "expected a whole number of at least 1"),
+        ("expected u8", WHOLE_NUMBER),
+        ("expected u32", WHOLE_NUMBER),
+        ("expected u64", WHOLE_NUMBER),
+        ("expected usize", WHOLE_NUMBER),
         ("sequence, ", "a list, "),
     ];
     let mut text = message.to_owned();
@@ -350,4 +362,35 @@ fn in_plain_words(message: &str) -> String {
         text.push_str("expected a mapping");
     }
     text.replace("found map,", "found a mapping,").replace("found null,", "found nothing,")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Default, Deserialize, JsonSchema)]
+    #[serde(default)]
+    struct Numbers {
+        #[schemars(range(min = 1))]
+        slots: Option<u32>,
+        seed: u64,
+    }
+
+    #[test]
+    fn a_number_of_another_kind_is_refused_in_plain_words() {
+        let document = crate::open("slots: 1.5\nseed: many\n", "f.yaml").unwrap();
+        let mut findings = Findings::new("f.yaml");
+        assert!(document.root().decode::<Numbers>(&mut findings).is_none());
+        let found: Vec<String> = findings.into_sorted().into_iter().map(|found| found.message).collect();
+        let expected = [
+            "found number `1.5`, expected a whole number from 1",
+            "found text \"many\", expected a whole number from 0",
+        ];
+        assert_eq!(found, expected);
+        let sound = crate::open("slots: 2\nseed: 3\n", "f.yaml").unwrap();
+        let numbers: Numbers = sound.root().decode(&mut Findings::new("f.yaml")).unwrap();
+        assert_eq!((numbers.slots, numbers.seed), (Some(2), 3));
+    }
 }

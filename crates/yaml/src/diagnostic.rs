@@ -1,4 +1,4 @@
-//! A finding about a scenario file: where, what was found, what was expected, and a hint.
+//! A finding about a scenario file: place, what was found, what was expected, and a hint.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// As the user named it.
     pub path: String,
-    /// 1-based; 0 where the finding is about the whole file.
+    /// 1-based; 0 for a finding about the whole file.
     pub line: u32,
-    /// 1-based, in characters; 0 where the finding is about the whole line.
+    /// 1-based, in characters; 0 for a finding about the whole line.
     pub column: u32,
     /// A lowercase fragment: what was found and what was expected.
     pub message: String,
     pub help: Option<String>,
-    /// It is about a key that its place does not know.
+    /// Set if it is about an unknown key.
     pub unknown_key: Option<UnknownKey>,
 }
 
-/// A key that its place does not know.
+/// An unknown key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownKey {
-    /// The key that was probably meant, where one is near.
+    /// The key that was probably meant, if one is similar.
     pub meant: Option<String>,
 }
 

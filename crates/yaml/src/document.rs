@@ -19,7 +19,7 @@ use crate::{
     place::{Places, Spot},
 };
 
-/// A YAML document: its value as JSON, and where in the file each part of it stands.
+/// A YAML document: its value as JSON, and the place of each part in the file.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// As the user named it.
@@ -33,7 +33,7 @@ pub struct Document {
 /// Parses and checks the text of a file.
 ///
 /// # Errors
-/// The text is too large, is not YAML, or holds what a document may not hold.
+/// The text is too large, is not YAML, or has content that is not allowed.
 pub fn open(text: &str, path: &str) -> Result<Document, Diagnostic> {
     if text.len() > MAX_BYTES {
         return Err(too_large(text.len() as u64, MAX_BYTES, path));
@@ -58,14 +58,14 @@ pub fn read<T: DeserializeOwned + JsonSchema + 'static>(text: &str, path: &str) 
 }
 
 impl Document {
-    /// What a file of another language than YAML says, as its format lays it out.
+    /// A document from a file in another language than YAML.
     #[must_use]
     pub fn of_text(path: &str, value: Value, lines: &BTreeMap<String, u32>) -> Self {
         Self { path: path.to_owned(), value, places: Places::from_lines(lines), included: Vec::new() }
     }
 
-    /// Takes over what another document says and this one does not: mappings merge, and any other value of this document
-    /// stays. Places keep the file in which they stand.
+    /// Merges another document into this one: mappings merge, and any other value of this document stays. Places keep
+    /// their own file.
     pub fn include(&mut self, other: Self) {
         let file = u16::try_from(self.included.len() + 1).unwrap_or(u16::MAX);
         self.places.include(&other.places, file);
@@ -74,7 +74,7 @@ impl Document {
         merge(&mut self.value, other.value);
     }
 
-    /// The file in which a place stands.
+    /// The file of a place.
     #[must_use]
     pub fn path_of(&self, spot: Spot) -> &str {
         path_of(&self.path, &self.included, spot)

@@ -1,8 +1,8 @@
-//! What is wrong with a text, and where.
+//! A fault of a text, with its place.
 
 use crate::{diagnostic::Diagnostic, place::Spot};
 
-/// What is wrong with a text, and where.
+/// A fault of a text, with its place.
 #[derive(Debug)]
 pub(crate) struct Fault {
     spot: Spot,

@@ -22,7 +22,7 @@ impl Findings {
         Self { path: path.into(), included: Vec::new(), list: Vec::new() }
     }
 
-    /// About a document that may include other files: each finding names the file in which its place stands.
+    /// For a document that may include other files: each finding names its own file.
     #[must_use]
     pub fn of(document: &Document) -> Self {
         Self { included: document.included.clone(), ..Self::new(&document.path) }
@@ -36,7 +36,7 @@ impl Findings {
         self.list.push(Diagnostic::warning(self.path_of(spot), spot.line, spot.column, message));
     }
 
-    /// A key that its place does not know.
+    /// Reports an unknown key.
     pub(crate) fn unknown_key(&mut self, severity: Severity, spot: Spot, key: &str, meant: Option<&str>) {
         let found = Diagnostic::error(self.path_of(spot), spot.line, spot.column, format!("unknown key `{key}`"));
         self.list.push(Diagnostic {
@@ -72,7 +72,7 @@ impl Findings {
         self.list.iter().any(Diagnostic::is_error)
     }
 
-    /// In the order of the files and lines, each finding once.
+    /// In the order of files and lines, without duplicates.
     #[must_use]
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.list.sort_by(|a, b| (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message)));

@@ -1,4 +1,4 @@
-//! The first pass over a YAML text: measures what it would expand to and notes where everything stands.
+//! The first pass over a YAML text: measures its expanded size and records the place of everything.
 
 use std::{
     borrow::Cow,
@@ -36,7 +36,7 @@ struct Survey {
     root: Option<Arc<Node>>,
 }
 
-/// What a value amounts to with its aliases expanded.
+/// The size of a value with its aliases expanded.
 #[derive(Debug, Clone, Copy, Default)]
 struct Size {
     nodes: u64,
@@ -91,6 +91,10 @@ impl Survey {
     fn scalar(&mut self, text: Cow<'_, str>, style: ScalarStyle, anchor: usize, at: Spot) -> Result<(), Fault> {
         self.grow(Size { nodes: 1, bytes: text.len() as u64, height: 0 }, at)?;
         if let Some(Frame { inside: Inside::Map(entries), key: key @ None, .. }) = self.open.last_mut() {
+            if style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL") {
+                return Err(Fault::new(at, "expected a text as key, found null")
+                    .with_help("write the key before the colon; put quotes around a key named null"));
+            }
             if let Some(first) = entries.get(&*text) {
                 return Err(Fault::new(
                     at,
@@ -100,7 +104,7 @@ impl Survey {
             *key = Some((text.into_owned(), at));
             return Ok(());
         }
-        // A value that is left out has no place of its own: its key's line is what the reader sees.
+        // A missing value has no place of its own, so it gets the line of its key.
         let left_out = text.is_empty() && style == ScalarStyle::Plain;
         let at = match self.open.last() {
             Some(Frame { key: Some((_, key)), .. }) if left_out => *key,
@@ -144,7 +148,7 @@ impl Survey {
         self.put(Arc::new(Node { at: frame.at, inside: frame.inside }), frame.anchor, size)
     }
 
-    /// Hangs a finished value into what is around it.
+    /// Adds a finished value to its parent.
     fn put(&mut self, node: Arc<Node>, anchor: usize, size: Size) -> Result<(), Fault> {
         if anchor > 0 {
             self.anchors.insert(anchor, (Arc::clone(&node), size));
@@ -183,7 +187,7 @@ impl Survey {
         Ok(())
     }
 
-    /// Keys are text: JSON knows no others, and no shape has any.
+    /// Keys are text, as in JSON.
     fn refuse_as_key(&self, at: Spot) -> Result<(), Fault> {
         match self.open.last() {
             Some(Frame { inside: Inside::Map(_), key: None, .. }) => {
@@ -209,13 +213,13 @@ fn syntax(text: &str, error: &ScanError) -> Fault {
     if error.info().contains("recursion limit") {
         return too_deep(at);
     }
-    // Where the text ends too early, the parser points behind it, at a line that nobody can see.
+    // If the text ends too early, the parser points after it, at a line that does not exist.
     let at = if text.lines().nth((at.line as usize).saturating_sub(1)).is_none() { end_of(text) } else { at };
     Fault::new(at, error.info())
         .with_help("check the indentation, the quotes and the brackets here and in the lines above")
 }
 
-/// The end of the last line that says something.
+/// The end of the last line that is not blank.
 fn end_of(text: &str) -> Spot {
     let text = text.trim_end();
     let number = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);

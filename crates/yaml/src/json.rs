@@ -42,7 +42,7 @@ fn json(value: serde_yaml::Value, path: &Path, places: &Places) -> Result<Value,
                     serde_yaml::Value::String(text) => text,
                     serde_yaml::Value::Number(number) => number.to_string(),
                     serde_yaml::Value::Bool(truth) => truth.to_string(),
-                    _ => return Err(Fault::new(places.find(path), "a key of this mapping is not text")),
+                    _ => return Err(Fault::new(places.find(path), "expected a text as key")),
                 };
                 let item = json(item, &path.join(Segment::Key(key.clone())), places)?;
                 map.insert(key, item);

@@ -7,11 +7,11 @@ use crate::{
     place::{Inside, Node, Places, Spot},
 };
 
-/// A value of a document that knows where it stands.
+/// A value of a document that knows its place.
 #[derive(Debug, Clone)]
 pub struct Part<'a> {
     value: &'a Value,
-    /// `None` where the file has no such place, as for a value that an axis put there.
+    /// `None` if the file has no such place, as for a value that an axis set.
     node: Option<&'a Node>,
     spot: Spot,
     key: Option<Spot>,
@@ -36,13 +36,13 @@ impl<'a> Part<'a> {
         Part { value, node: self.node, spot: self.spot, key: self.key }
     }
 
-    /// Where the value stands; a mapping stands where its first key does.
+    /// The place of the value; for a mapping, the place of its first key.
     #[must_use]
     pub fn spot(&self) -> Spot {
         self.spot
     }
 
-    /// 1-based, in the document's own file; 0 where it is not known or stands in an included file.
+    /// 1-based, in the document's own file; 0 if it is unknown or in an included file.
     #[must_use]
     pub fn line(&self) -> u32 {
         if self.spot.file == 0 { self.spot.line } else { 0 }
@@ -60,7 +60,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// The elements of a list; nothing for any other value.
+    /// The elements of a list; none for any other value.
     #[must_use]
     pub fn items(&self) -> Vec<Self> {
         let Value::Array(items) = self.value else { return Vec::new() };
@@ -80,7 +80,7 @@ impl<'a> Part<'a> {
         self.get(key).map_or_else(Vec::new, |part| part.items())
     }
 
-    /// The entries of a mapping; nothing for any other value.
+    /// The entries of a mapping; none for any other value.
     #[must_use]
     pub fn entries(&self) -> Vec<(&'a str, Self)> {
         let Value::Object(map) = self.value else { return Vec::new() };
@@ -99,7 +99,7 @@ impl<'a> Part<'a> {
         self.get(key).and_then(|part| part.key).unwrap_or(self.spot)
     }
 
-    /// The part at a path below this one; the nearest that exists where it does not.
+    /// The part at a path below this one, or its nearest existing parent.
     #[must_use]
     pub fn nearest(&self, path: &Path) -> Self {
         let mut part = self.clone();
@@ -116,7 +116,7 @@ impl<'a> Part<'a> {
         part
     }
 
-    /// The lines of all lists' mappings below, by path: what a plan keeps of a document's places.
+    /// The lines of all mappings in lists below, by path: the places that a plan keeps of a document.
     #[must_use]
     pub fn lines(&self) -> std::collections::BTreeMap<String, u32> {
         let mut lines = std::collections::BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Parameter paths such as `run[0].conversation.user_simulator.persona`, and putting a value where one points.
+//! Parameter paths such as `run[0].conversation.user_simulator.persona`, and setting the value at a path.
 
 mod fits;
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// Where a value stands in a document.
+/// The path of a value in a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Path(pub Vec<Segment>);
 
@@ -81,10 +81,10 @@ impl Path {
         })
     }
 
-    /// Puts a value at this path; the last key is created where its mapping lacks it.
+    /// Sets the value at this path; a missing last key is created.
     ///
     /// # Errors
-    /// A segment before the last does not exist, or the last one does not fit what is there.
+    /// A segment before the last does not exist, or the last one does not fit the existing value.
     pub fn set(&self, document: &mut Value, value: Value) -> Result<(), Miss> {
         let Some((last, parents)) = self.0.split_last() else {
             *document = value;
@@ -112,13 +112,13 @@ impl Path {
     }
 }
 
-/// The path that a text with a dot or a blank too many stands for; `None` where that is not what is wrong with it.
+/// The correct path for a text with an extra dot or space; `None` if the fault is another one.
 #[must_use]
 pub fn meant(text: &str) -> Option<Path> {
     Path::parse(&normalize(text)).ok()
 }
 
-/// Drops what is around and between the names: blanks at the ends, dots at the ends, dots that repeat.
+/// Removes extra characters around and between the names: spaces and dots at the ends, repeated dots.
 #[must_use]
 pub fn normalize(text: &str) -> String {
     text.trim().split('.').filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(".")

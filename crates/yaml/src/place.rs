@@ -1,4 +1,4 @@
-//! The places of a document's keys and values: what turns a path into a line.
+//! The places of a document's keys and values, which turn a path into a line.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,7 +7,7 @@ use crate::{
     path::{Path, Segment},
 };
 
-/// Where something stands; both numbers are 1-based, the column counts characters, and 0 means unknown.
+/// A place; both numbers are 1-based, the column counts characters, and 0 means unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Spot {
     pub line: u32,
@@ -30,8 +30,8 @@ pub struct Places {
     pub(crate) root: Arc<Node>,
 }
 
-/// One value's place and the places of what it holds. An alias shares the node of its anchor, so that the tree
-/// is as large as the file and not as large as its expansion.
+/// One value's place and the places of its content. An alias shares the node of its anchor, so the tree is as large as
+/// the file and not as its expansion.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Node {
     pub(crate) at: Spot,
@@ -64,7 +64,7 @@ impl Places {
         Self { root: Arc::new(root) }
     }
 
-    /// Adds the places of an included file, whose number is `file`.
+    /// Adds the places of the included file with the number `file`.
     pub(crate) fn include(&mut self, below: &Self, file: u16) {
         Arc::make_mut(&mut self.root).include(&below.root.moved(file));
     }
@@ -103,7 +103,7 @@ impl Node {
         Self { at: spot(self.at), inside }
     }
 
-    /// Adds the places of what `below` has and this one lacks, as [`crate::Document::include`] merges values.
+    /// Adds the places of values that `below` has and this one lacks, as [`crate::Document::include`] merges values.
     fn include(&mut self, below: &Self) {
         let (Inside::Map(own), Inside::Map(others)) = (&mut self.inside, &below.inside) else { return };
         for (key, entry) in others {
@@ -122,7 +122,7 @@ impl Node {
         }
     }
 
-    /// The entry under a key, looked up through merge keys (`<<`) as well.
+    /// The entry of a key, including merge keys (`<<`).
     pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
         let Inside::Map(entries) = &self.inside else { return None };
         entries.get(key).or_else(|| match &entries.get("<<")?.value.inside {
@@ -150,7 +150,7 @@ impl Node {
                     self.inside = Inside::List(Vec::new());
                 }
                 let Inside::List(items) = &mut self.inside else { return };
-                // A stored plan is input too: no more room than a document could have.
+                // A stored plan is input too: it gets no more room than a document could have.
                 if *index as u64 >= MAX_NODES {
                     return;
                 }

@@ -15,7 +15,7 @@ pub use shape::Shape;
 
 /// The schema of a type that users write, in draft 2020-12.
 ///
-/// A key may be left out but not left empty: the readers refuse `key:` without a value, so the schema does too.
+/// A key may be absent but not empty: the readers refuse `key:` without a value, and so does the schema.
 #[must_use]
 pub fn of<T: JsonSchema>() -> Value {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
@@ -26,10 +26,10 @@ pub fn of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The same, made once for each type: a file of many faults asks for it with each of them.
+/// The same, built once for each type: a file with many faults needs it for each of them.
 pub(crate) fn kept<T: JsonSchema + 'static>() -> Arc<Value> {
     static KEPT: LazyLock<Mutex<HashMap<TypeId, Arc<Value>>>> = LazyLock::new(Mutex::default);
-    // What is kept is whole at any time, also after a panic elsewhere.
+    // The map is consistent at any time, even after a panic elsewhere.
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(of::<T>())))
 }
@@ -48,7 +48,7 @@ fn extended(schema: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Refuses the keys that the readers warn of. `shared` definitions are closed by those that add to them.
+/// Refuses the keys that the readers warn about. `shared` definitions are closed by the schemas that extend them.
 fn close(schema: &mut Value, shared: &BTreeSet<String>, place: &str) {
     match schema {
         Value::Object(map) => {
@@ -57,7 +57,7 @@ fn close(schema: &mut Value, shared: &BTreeSet<String>, place: &str) {
                 map.entry(word).or_insert(Value::Bool(false));
             }
             for (key, item) in map {
-                // A property may have any name, also one that means something in a schema.
+                // A property may have any name, even one that is a keyword of JSON Schema.
                 match (key.as_str(), item) {
                     ("properties" | "$defs", Value::Object(named)) => {
                         for (name, item) in named {
@@ -74,7 +74,7 @@ fn close(schema: &mut Value, shared: &BTreeSet<String>, place: &str) {
     }
 }
 
-/// Takes out the `null` that stands for a value of Rust's `Option` that is left out.
+/// Removes the `null` that stands for an absent `Option`.
 fn forbid_null(schema: &mut Value) {
     let null = Value::from("null");
     if let Value::Object(map) = schema {

@@ -98,6 +98,25 @@ pub struct Beat {
     /// The list is omitted, because it is long and was sent recently.
     #[prost(bool, tag = "4")]
     pub brief: bool,
+    /// How loaded the worker's machine is. Absent from older workers.
+    #[prost(message, optional, tag = "5")]
+    pub runner: ::core::option::Option<Runner>,
+}
+/// What the worker measured since its last heartbeat.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Runner {
+    /// How late its event loop was.
+    #[prost(uint64, tag = "1")]
+    pub delay_micros: u64,
+    /// The CPU time of its process, in thousandths of all cores.
+    #[prost(uint32, tag = "2")]
+    pub cpu_permille: u32,
+    /// The resident memory of its process; 0: unknown.
+    #[prost(uint64, tag = "3")]
+    pub memory_bytes: u64,
+    /// How many files and connections its process has open; 0: unknown.
+    #[prost(uint32, tag = "4")]
+    pub descriptors: u32,
 }
 /// Trials of one run and epoch: first <= number < end.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -121,6 +140,9 @@ pub struct Claim {
     /// Free slots. This many of the granted trials begin immediately, in order.
     #[prost(uint32, tag = "3")]
     pub idle: u32,
+    /// How many more arrivals of open paces the worker can hold until they are due.
+    #[prost(uint32, tag = "4")]
+    pub ahead: u32,
 }
 /// Trials that the worker has begun, in addition to those that begin with their grant. Repeated on each new stream.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -207,6 +229,18 @@ pub struct Welcome {
     /// All batches up to this number are committed; send from the next one.
     #[prost(uint64, tag = "1")]
     pub acknowledged: u64,
+    #[prost(message, optional, tag = "2")]
+    pub clock: ::core::option::Option<Clock>,
+}
+/// The coordinator's own clock, in microseconds from any fixed moment. Round trips tell a worker how far its clock is ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Clock {
+    /// When the coordinator read the message that it answers.
+    #[prost(uint64, tag = "1")]
+    pub heard_micros: u64,
+    /// When it sent the answer.
+    #[prost(uint64, tag = "2")]
+    pub said_micros: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Grant {
@@ -217,8 +251,10 @@ pub struct Grant {
     pub leases: ::prost::alloc::vec::Vec<Lease>,
     #[prost(uint32, tag = "3")]
     pub retry_millis: u32,
+    #[prost(message, optional, tag = "4")]
+    pub clock: ::core::option::Option<Clock>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Lease {
     #[prost(string, tag = "2")]
     pub run: ::prost::alloc::string::String,
@@ -230,6 +266,21 @@ pub struct Lease {
     pub end: u64,
     #[prost(uint32, tag = "6")]
     pub epoch: u32,
+    /// When the load of the run began, on the coordinator's clock. It can be before that clock's zero. Absent without a load.
+    #[prost(sint64, optional, tag = "7")]
+    pub began_micros: ::core::option::Option<i64>,
+    /// How people changed the rate of the trials' load group, in order. Arrivals before a change are due when they were.
+    #[prost(message, repeated, tag = "8")]
+    pub rates: ::prost::alloc::vec::Vec<RateChange>,
+}
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct RateChange {
+    /// From the start of the load.
+    #[prost(uint64, tag = "1")]
+    pub from_micros: u64,
+    /// Starts a second, until the end of the group's pace.
+    #[prost(double, tag = "2")]
+    pub rate: f64,
 }
 /// The worker's share of the limits of its endpoints: its slots divided by the slots of all active workers. A stream begins
 /// without a share.
@@ -276,6 +327,8 @@ pub struct Fenced {
 pub struct Renewed {
     #[prost(uint32, tag = "1")]
     pub ttl_millis: u32,
+    #[prost(message, optional, tag = "2")]
+    pub clock: ::core::option::Option<Clock>,
 }
 /// Stop playing this run. Without `drain`, also abort running trials.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -367,6 +420,24 @@ pub struct Progress {
     /// Calls whose tokens are estimated.
     #[prost(uint64, tag = "21")]
     pub estimated_calls: u64,
+    /// Absent without a load.
+    #[prost(message, optional, tag = "22")]
+    pub load: ::core::option::Option<LoadProgress>,
+}
+/// How far a load is. Counts of conversations.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LoadProgress {
+    /// Their time has come; of slots, those that began.
+    #[prost(uint64, tag = "1")]
+    pub offered: u64,
+    #[prost(uint64, tag = "2")]
+    pub completed: u64,
+    /// They found no free slot in time.
+    #[prost(uint64, tag = "3")]
+    pub dropped: u64,
+    /// They run now, or wait for a free slot.
+    #[prost(uint64, tag = "4")]
+    pub running: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CancelRequest {
@@ -400,6 +471,42 @@ pub struct ResumeReply {
     #[prost(uint64, tag = "4")]
     pub again: u64,
 }
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PauseRequest {
+    #[prost(string, tag = "1")]
+    pub run: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PauseReply {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetSlotsRequest {
+    #[prost(string, tag = "1")]
+    pub run: ::prost::alloc::string::String,
+    /// A group of the load; empty: each group that plays in slots.
+    #[prost(string, tag = "2")]
+    pub group: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "3")]
+    pub slots: u32,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetSlotsReply {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SetRateRequest {
+    #[prost(string, tag = "1")]
+    pub run: ::prost::alloc::string::String,
+    /// A group of the load; empty: each group with a rate.
+    #[prost(string, tag = "2")]
+    pub group: ::prost::alloc::string::String,
+    /// Starts a second.
+    #[prost(double, tag = "3")]
+    pub rate: f64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetRateReply {
+    /// The rate holds from then on.
+    #[prost(uint64, tag = "1")]
+    pub after_millis: u64,
+}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListRequest {}
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -421,6 +528,9 @@ pub struct RunLine {
     pub done: u64,
     #[prost(int64, tag = "6")]
     pub started_at: i64,
+    /// It is running, and nothing more starts until it is resumed.
+    #[prost(bool, tag = "7")]
+    pub paused: bool,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListWorkersRequest {}
@@ -516,7 +626,7 @@ pub struct Trial {
     pub epoch: u32,
     #[prost(uint64, tag = "7")]
     pub seed: u64,
-    /// The word of reports: PASS, FAIL, …
+    /// The verdict's name in reports: PASS, FAIL, …
     #[prost(string, tag = "8")]
     pub verdict: ::prost::alloc::string::String,
     #[prost(message, optional, tag = "9")]
@@ -557,15 +667,30 @@ pub struct Trial {
     /// Earlier attempts that our side broke. Exports set it, workers do not.
     #[prost(uint32, tag = "32")]
     pub past_breaks: u32,
-    /// What a quality battery examined, as JSON: plans have batteries in the same form. Empty for other formats.
+    /// The examination of a quality battery, as JSON: plans have batteries in the same form. Empty for other formats.
     #[prost(bytes = "bytes", tag = "33")]
     pub examined: ::prost::bytes::Bytes,
-    /// The conduct of the simulated user; missing where none spoke.
+    /// The conduct of the simulated user; missing if there was none.
     #[prost(message, optional, tag = "35")]
     pub user: ::core::option::Option<UserConduct>,
     /// Who ended the last conversation with a simulated user.
     #[prost(message, optional, tag = "34")]
     pub stop: ::core::option::Option<TalkStop>,
+    /// When a trial of a load started.
+    #[prost(message, optional, tag = "36")]
+    pub start: ::core::option::Option<TrialStart>,
+    /// When it started, in Unix milliseconds by the worker's clock.
+    #[prost(uint64, tag = "37")]
+    pub began_at_millis: u64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TrialStart {
+    /// From the beginning of the load.
+    #[prost(uint64, tag = "1")]
+    pub at_micros: u64,
+    /// How much later than its arrival was due.
+    #[prost(uint64, tag = "2")]
+    pub late_micros: u64,
 }
 /// How often the simulated user was at fault in a trial.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -619,10 +744,31 @@ pub struct Piece {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TurnLatency {
+    /// Service time: without rate-limit waits.
     #[prost(uint64, tag = "1")]
     pub total_micros: u64,
     #[prost(uint64, optional, tag = "2")]
     pub ttft_micros: ::core::option::Option<u64>,
+    /// From the moment the turn was due, with rate-limit waits and repeated tries.
+    #[prost(uint64, optional, tag = "3")]
+    pub response_micros: ::core::option::Option<u64>,
+    #[prost(uint64, tag = "4")]
+    pub wait_micros: u64,
+    /// Mean time between two pieces of the streamed answer.
+    #[prost(uint64, optional, tag = "5")]
+    pub inter_token_micros: ::core::option::Option<u64>,
+    /// Of the streamed answer: (last byte - first token) / (output tokens - 1).
+    #[prost(uint64, optional, tag = "6")]
+    pub per_token_micros: ::core::option::Option<u64>,
+    /// The tokens of per_token_micros are estimated.
+    #[prost(bool, tag = "7")]
+    pub estimated: bool,
+    /// The turn in its trial, from 1.
+    #[prost(uint32, tag = "8")]
+    pub number: u32,
+    /// From the start of the trial to the end of the turn.
+    #[prost(uint64, tag = "9")]
+    pub ended_micros: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Failure {
@@ -676,7 +822,7 @@ pub struct SpendEntry {
     pub reported_cost_nanos: i64,
 }
 /// Wait and duration of a trial's calls, in microseconds.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PaceEntry {
     #[prost(string, tag = "1")]
     pub role: ::prost::alloc::string::String,
@@ -688,6 +834,34 @@ pub struct PaceEntry {
     pub services: ::prost::alloc::vec::Vec<u64>,
     #[prost(uint64, repeated, tag = "5")]
     pub wholes: ::prost::alloc::vec::Vec<u64>,
+    #[prost(message, repeated, tag = "6")]
+    pub limits: ::prost::alloc::vec::Vec<LimitRange>,
+    /// Of streamed replies: to the first byte of content, the mean time between two pieces, and
+    /// (last byte - first token) / (output tokens - 1).
+    #[prost(uint64, repeated, tag = "7")]
+    pub ttfts: ::prost::alloc::vec::Vec<u64>,
+    #[prost(uint64, repeated, tag = "8")]
+    pub inter_tokens: ::prost::alloc::vec::Vec<u64>,
+    #[prost(uint64, repeated, tag = "9")]
+    pub per_tokens: ::prost::alloc::vec::Vec<u64>,
+}
+/// The lowest and the highest limit of a minute that a provider named.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LimitRange {
+    #[prost(string, tag = "1")]
+    pub of: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub lowest: u64,
+    #[prost(uint64, tag = "3")]
+    pub highest: u64,
+}
+/// A limit of a minute that a provider named.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NamedLimit {
+    #[prost(string, tag = "1")]
+    pub of: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub per_minute: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Judgment {
@@ -723,16 +897,34 @@ pub struct Judgment {
     /// The metric that it counts for.
     #[prost(string, optional, tag = "14")]
     pub name: ::core::option::Option<::prost::alloc::string::String>,
-    /// What judges answered, one for each vote.
+    /// The judges' answers, one for each vote.
     #[prost(message, repeated, tag = "20")]
     pub ballots: ::prost::alloc::vec::Vec<Ballot>,
     /// Absent of checks that ask no judge.
     #[prost(message, optional, tag = "21")]
     pub jury: ::core::option::Option<Jury>,
+    /// Absent unless a check of the user's own answered.
+    #[prost(message, optional, tag = "22")]
+    pub custom: ::core::option::Option<CustomRun>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CustomRun {
+    /// Its name in the settings.
+    #[prost(string, tag = "1")]
+    pub check: ::prost::alloc::string::String,
+    /// Of the command with the content of its files, or of the address.
+    #[prost(string, tag = "2")]
+    pub program: ::prost::alloc::string::String,
+    /// Of what it was asked.
+    #[prost(string, tag = "3")]
+    pub transcript: ::prost::alloc::string::String,
+    /// Whether a second answer was another one; absent: it was asked once.
+    #[prost(bool, optional, tag = "4")]
+    pub differs: ::core::option::Option<bool>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Jury {
-    /// Of the agent, in what was judged.
+    /// Of the agent, in the judged text.
     #[prost(uint32, tag = "1")]
     pub words: u32,
     /// Why the judgment only informs: its judges are not calibrated.
@@ -791,11 +983,14 @@ pub struct Turn {
     /// All messages of the agent, in order; empty if `agent` is the only one.
     #[prost(message, repeated, tag = "13")]
     pub messages: ::prost::alloc::vec::Vec<Said>,
-    /// What came of the simulated user's draft beside its words.
+    /// The record of the simulated user's draft in addition to its text.
     #[prost(message, optional, tag = "14")]
     pub simulated: ::core::option::Option<Simulated>,
+    /// From the moment the turn was due to its end, with rate-limit waits and repeated tries.
+    #[prost(uint64, optional, tag = "15")]
+    pub response_micros: ::core::option::Option<u64>,
 }
-/// What is kept of a simulated line beside its words.
+/// The record of a simulated line in addition to its text.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Simulated {
     /// Drafts that went back to the model.
@@ -810,16 +1005,16 @@ pub struct Simulated {
     /// Faults of refused drafts and of the line that was sent.
     #[prost(message, repeated, tag = "4")]
     pub faults: ::prost::alloc::vec::Vec<UserFault>,
-    /// The line as the model wrote it, where the agent got it with the user's way of typing.
+    /// The line as the model wrote it, if the user's way of typing changed it.
     #[prost(string, optional, tag = "5")]
     pub untyped: ::core::option::Option<::prost::alloc::string::String>,
-    /// The user's state in which the line was said.
+    /// The user's state in which the line was sent.
     #[prost(string, optional, tag = "6")]
     pub state: ::core::option::Option<::prost::alloc::string::String>,
     /// Questions of the user's state that no judge answered after this exchange.
     #[prost(uint32, tag = "7")]
     pub failed_asks: u32,
-    /// What the user did with its own tools before it said the line.
+    /// The calls of the user's own tools before the line.
     #[prost(message, repeated, tag = "8")]
     pub calls: ::prost::alloc::vec::Vec<ToolCall>,
 }
@@ -827,7 +1022,7 @@ pub struct Simulated {
 pub struct UserFault {
     #[prost(string, tag = "1")]
     pub kind: ::prost::alloc::string::String,
-    /// The agent cannot be judged by what it made of it.
+    /// The agent's reaction to it says nothing about the agent.
     #[prost(bool, tag = "2")]
     pub critical: bool,
     /// The agent got it.
@@ -863,7 +1058,7 @@ pub struct Note {
     #[prost(string, tag = "2")]
     pub text: ::prost::alloc::string::String,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Call {
     #[prost(string, tag = "1")]
     pub role: ::prost::alloc::string::String,
@@ -929,6 +1124,9 @@ pub struct Call {
     /// The cost that the provider reports.
     #[prost(int64, optional, tag = "26")]
     pub reported_cost_nanos: ::core::option::Option<i64>,
+    /// The limits that the endpoint knew after the call.
+    #[prost(message, repeated, tag = "27")]
+    pub limits: ::prost::alloc::vec::Vec<NamedLimit>,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -1548,7 +1746,7 @@ pub mod runs_client {
             req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Cancel"));
             self.inner.unary(req, path, codec).await
         }
-        /// Continues an interrupted run.
+        /// Continues an interrupted or paused run.
         pub async fn resume(
             &mut self,
             request: impl tonic::IntoRequest<super::ResumeRequest>,
@@ -1565,6 +1763,63 @@ pub mod runs_client {
             let path = http::uri::PathAndQuery::from_static("/gabfest.v1.Runs/Resume");
             let mut req = request.into_request();
             req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Resume"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Nothing more of a run is leased until Resume. What workers hold, they play; the time of a load stands still.
+        pub async fn pause(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PauseRequest>,
+        ) -> std::result::Result<tonic::Response<super::PauseReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/gabfest.v1.Runs/Pause");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Pause"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Sets how many conversations of closed paces run at once.
+        pub async fn set_slots(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SetSlotsRequest>,
+        ) -> std::result::Result<tonic::Response<super::SetSlotsReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/gabfest.v1.Runs/SetSlots");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "SetSlots"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Sets how many conversations of open paces start each second. Arrivals that workers may hold keep their times.
+        pub async fn set_rate(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SetRateRequest>,
+        ) -> std::result::Result<tonic::Response<super::SetRateReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/gabfest.v1.Runs/SetRate");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "SetRate"));
             self.inner.unary(req, path, codec).await
         }
         pub async fn list(
@@ -1693,11 +1948,26 @@ pub mod runs_server {
             &self,
             request: tonic::Request<super::CancelRequest>,
         ) -> std::result::Result<tonic::Response<super::CancelReply>, tonic::Status>;
-        /// Continues an interrupted run.
+        /// Continues an interrupted or paused run.
         async fn resume(
             &self,
             request: tonic::Request<super::ResumeRequest>,
         ) -> std::result::Result<tonic::Response<super::ResumeReply>, tonic::Status>;
+        /// Nothing more of a run is leased until Resume. What workers hold, they play; the time of a load stands still.
+        async fn pause(
+            &self,
+            request: tonic::Request<super::PauseRequest>,
+        ) -> std::result::Result<tonic::Response<super::PauseReply>, tonic::Status>;
+        /// Sets how many conversations of closed paces run at once.
+        async fn set_slots(
+            &self,
+            request: tonic::Request<super::SetSlotsRequest>,
+        ) -> std::result::Result<tonic::Response<super::SetSlotsReply>, tonic::Status>;
+        /// Sets how many conversations of open paces start each second. Arrivals that workers may hold keep their times.
+        async fn set_rate(
+            &self,
+            request: tonic::Request<super::SetRateRequest>,
+        ) -> std::result::Result<tonic::Response<super::SetRateReply>, tonic::Status>;
         async fn list(
             &self,
             request: tonic::Request<super::ListRequest>,
@@ -1964,6 +2234,135 @@ pub mod runs_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ResumeSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/gabfest.v1.Runs/Pause" => {
+                    #[allow(non_camel_case_types)]
+                    struct PauseSvc<T: Runs>(pub Arc<T>);
+                    impl<T: Runs> tonic::server::UnaryService<super::PauseRequest>
+                    for PauseSvc<T> {
+                        type Response = super::PauseReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::PauseRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Runs>::pause(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = PauseSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/gabfest.v1.Runs/SetSlots" => {
+                    #[allow(non_camel_case_types)]
+                    struct SetSlotsSvc<T: Runs>(pub Arc<T>);
+                    impl<T: Runs> tonic::server::UnaryService<super::SetSlotsRequest>
+                    for SetSlotsSvc<T> {
+                        type Response = super::SetSlotsReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::SetSlotsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Runs>::set_slots(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SetSlotsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/gabfest.v1.Runs/SetRate" => {
+                    #[allow(non_camel_case_types)]
+                    struct SetRateSvc<T: Runs>(pub Arc<T>);
+                    impl<T: Runs> tonic::server::UnaryService<super::SetRateRequest>
+                    for SetRateSvc<T> {
+                        type Response = super::SetRateReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::SetRateRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Runs>::set_rate(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SetRateSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -1,4 +1,5 @@
-//! One process of a check: greets, then reads a line and writes a line. It ends with this value, and so does its group.
+//! One process of a check: it greets, then answers each line with a line. Dropping this value kills the process and its
+//! group.
 
 use std::{
     path::Path,
@@ -16,19 +17,24 @@ use tokio::{
     time::timeout,
 };
 
-use super::answer::{Error, MOST_BYTES, excerpt};
+use super::{
+    answer::{Error, MOST_BYTES, excerpt},
+    digest,
+};
 use crate::environment::{Execution, staying};
 
-/// The first line of a check: the version of the protocol that it speaks.
+/// The first line of a check: the version of its protocol.
 const GREETING: &str = "check/1";
 /// From the start to the greeting.
 const START: Duration = Duration::from_secs(10);
-/// From the end of stdout to the end of stderr.
+/// The time from the end of stdout to the end of stderr.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// What is kept of stderr, the latest of it.
+/// How much of the end of stderr is kept.
 const MOST_WORDS_BYTES: usize = 4 << 10;
 
 pub(super) struct Process {
+    /// Names the command and the content of its files when it was started.
+    pub(super) digest: String,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     stderr: Arc<Mutex<Vec<u8>>>,
@@ -38,9 +44,9 @@ pub(super) struct Process {
     _child: Child,
 }
 
-/// Why a process is of no more use.
+/// Why a process can no longer be used.
 pub(super) enum Broken {
-    /// Another process may do better.
+    /// Another process may succeed.
     Ended(String),
     Failed(Error),
 }
@@ -62,6 +68,8 @@ struct Reply<'a> {
 impl Process {
     pub(super) async fn start(execution: &Execution, folder: &Path, command: &[String]) -> Result<Self, Broken> {
         let failed = |why: String| Broken::Failed(Error::Failed(why));
+        // Before the start: what is written over later does not run in this process.
+        let digest = digest::of(folder, command).await;
         let mut prepared = staying(execution, folder, command)
             .await
             .map_err(|error| failed(format!("it was not started: {error}")))?;
@@ -77,7 +85,8 @@ impl Process {
         let words = Arc::default();
         let listening = tokio::spawn(listen(stderr, Arc::clone(&words)));
         let stdout = BufReader::new(stdout);
-        let mut process = Self { stdin, stdout, stderr: words, listening, _group: group, _leash: leash, _child: child };
+        let mut process =
+            Self { digest, stdin, stdout, stderr: words, listening, _group: group, _leash: leash, _child: child };
         let greeted = timeout(START, process.line()).await;
         let line = greeted
             .unwrap_or_else(|_| Err(failed(format!("it does not greet within {} s of its start", START.as_secs()))))?;
@@ -90,7 +99,7 @@ impl Process {
         }
     }
 
-    /// The outer error: this process is of no more use. The inner one is the check's own.
+    /// The outer error: this process can no longer be used. The inner error comes from the check's own code.
     pub(super) async fn ask(&mut self, id: &str, line: &[u8]) -> Result<Result<String, Broken>, Broken> {
         let written = async {
             self.stdin.write_all(line).await?;
@@ -134,9 +143,9 @@ impl Process {
         }
     }
 
-    /// With what it wrote to stderr.
+    /// Adds what the process wrote to stderr.
     async fn ended(&mut self, why: &str) -> Broken {
-        // What it wrote before its end is in the pipe; one that left its group could hold it open longer.
+        // Its last output is already in the pipe. A child that left the group could hold the pipe open for longer.
         let _ = timeout(LAST_WORDS, &mut self.listening).await;
         let words = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let words = excerpt(&words);

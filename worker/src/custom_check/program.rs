@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tokio::{sync::Semaphore, time::timeout};
 
 use super::{
-    answer::Error,
+    answer::{Answered, Error},
     process::{Broken, Process},
 };
 use crate::environment::Execution;
@@ -45,15 +45,15 @@ impl Program {
         !matches!(self.execution, Execution::Off)
     }
 
-    /// The wait for a free process does not count as time of the check. A process that fails in any way is killed with its
-    /// group; only one that ended by itself is replaced, because one that hangs would hang again.
-    pub(super) async fn ask(&self, id: &str, transcript: &str) -> Result<String, Error> {
+    /// The wait for a free process does not count towards the check's timeout. A process that fails in any way is
+    /// killed with its group. Only a process that ended by itself is replaced, because one that hangs would hang again.
+    pub(super) async fn ask(&self, id: &str, transcript: &str) -> Result<Answered, Error> {
         let failed = |why: String| Error::Failed(why);
         let _place = self.places.acquire().await.map_err(|error| failed(error.to_string()))?;
         let transcript: &RawValue = serde_json::from_str(transcript).map_err(|error| failed(error.to_string()))?;
         let line = serde_json::to_string(&serde_json::json!({ "id": id }));
         let line = line.map_err(|error| failed(error.to_string()))?;
-        // `{"id":…` and the transcript as it is: it can have 4 MiB.
+        // Appends the transcript unparsed: it can have 4 MiB.
         let line = format!("{},\"transcript\":{}}}\n", line.trim_end_matches('}'), transcript.get());
         let mut restarts = 0;
         loop {
@@ -69,7 +69,7 @@ impl Program {
         }
     }
 
-    async fn ask_once(&self, id: &str, line: &[u8]) -> Result<String, Broken> {
+    async fn ask_once(&self, id: &str, line: &[u8]) -> Result<Answered, Broken> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut process = match idle {
             Some(process) => process,
@@ -77,7 +77,8 @@ impl Program {
         };
         let answer = timeout(self.timeout, process.ask(id, line)).await;
         let answer = answer.unwrap_or(Err(Broken::Failed(Error::TimedOut(self.timeout))))?;
+        let program = process.digest.clone();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
-        answer
+        answer.map(|text| Answered { text, program })
     }
 }

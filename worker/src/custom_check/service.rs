@@ -5,29 +5,35 @@ use std::{fmt, time::Duration};
 use reqwest::{StatusCode, header};
 use tokio::time::{sleep, timeout};
 
-use super::answer::{Error, MOST_BYTES, excerpt};
+use super::answer::{Answered, Error, MOST_BYTES, excerpt};
 use crate::http::{self, Service};
 
-/// How long to wait before each repeated try. There are as many of them.
+/// The pauses before retries, one for each retry.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 
 pub(super) struct HttpCheck {
     service: Service,
     timeout: Duration,
+    /// Names its address.
+    digest: String,
 }
 
 impl HttpCheck {
     pub(super) fn new(url: &str, key: Option<&llm::key::KeyRef>, timeout: Duration) -> Result<Self, http::SetupError> {
-        Ok(Self { service: Service::new(url, key)?, timeout })
+        let service = Service::new(url, key)?;
+        // The query may hold a token, and can change with each start of the worker.
+        let mut address = service.url.clone();
+        address.set_query(None);
+        let digest = scenario::Digest::of(address.as_str().as_bytes()).short().to_owned();
+        Ok(Self { service, timeout, digest })
     }
 
-    /// Tries again after a lost connection, a 429 and a status of 500 or above. A check that takes too long once would do so
-    /// again.
-    pub(super) async fn ask(&self, id: &str, transcript: &str) -> Result<String, Error> {
+    /// Retries after a lost connection, a 429 and a status of 500 or above. A timeout is not retried: it would repeat.
+    pub(super) async fn ask(&self, id: &str, transcript: &str) -> Result<Answered, Error> {
         let mut pauses = PAUSES.iter();
         loop {
             let failure = match self.try_once(id, transcript).await? {
-                Ok(answer) => return Ok(answer),
+                Ok(text) => return Ok(Answered { text, program: self.digest.clone() }),
                 Err(failure) => failure,
             };
             match pauses.next() {
@@ -37,7 +43,7 @@ impl HttpCheck {
         }
     }
 
-    /// The inner error can pass by itself.
+    /// A retry may help with the inner error.
     async fn try_once(&self, id: &str, transcript: &str) -> Result<Result<String, String>, Error> {
         let request = self.service.post().header(header::CONTENT_TYPE, "application/json");
         let request = request.header("Idempotency-Key", id).body(transcript.to_owned());
@@ -57,7 +63,7 @@ impl HttpCheck {
     }
 }
 
-/// An address may hold a token, so only its host is shown.
+/// Shows only the host, because an address may hold a token.
 impl fmt::Debug for HttpCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpCheck").field("host", &self.service.host()).finish_non_exhaustive()

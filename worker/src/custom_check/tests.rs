@@ -13,7 +13,7 @@ use crate::environment::Limits;
 
 const TRANSCRIPT: &str = r#"{"schema":"gabfest.transcript/1","turns":[]}"#;
 
-/// Greets, and then answers every line with what `body` prints for `$id`.
+/// Greets, then answers every line with the output of `body` for `$id`.
 fn loop_of(body: &str) -> String {
     format!(
         r#"echo '{{"gabfest":"check/1"}}'; while read -r line; do id=${{line#*'"id":"'}}; id=${{id%%'"'*}}; {body}; done"#
@@ -43,7 +43,7 @@ async fn a_program_stays_and_answers_one_transcript_after_the_other() {
     let check = program(&loop_of(&format!("n=$((n+1)); {}", says(r#""result":{"pass":true,"reason":"$n"}"#))));
     for n in 1..=3 {
         let answer = check.ask(&format!("t/{n}"), TRANSCRIPT).await.unwrap();
-        assert_eq!(answer, format!(r#"{{"pass":true,"reason":"{n}"}}"#));
+        assert_eq!(answer.text, format!(r#"{{"pass":true,"reason":"{n}"}}"#));
     }
 }
 
@@ -58,7 +58,7 @@ async fn a_program_gets_the_transcript_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_an_error_of_the_check() {
+async fn failures_are_errors_of_the_check() {
     let greet = r#"echo '{"gabfest":"check/1"}'"#;
     let failed: [(String, &str); 6] = [
         ("exit 1".to_owned(), "it ended, and so did 3 more of it"),
@@ -90,12 +90,12 @@ async fn what_goes_wrong_is_an_error_of_the_check() {
 }
 
 #[tokio::test]
-async fn a_process_that_crashed_is_started_again_and_one_that_reported_an_error_goes_on() {
+async fn a_crashed_process_is_restarted_and_one_with_an_error_continues() {
     let folder = tempfile::tempdir().unwrap();
     let crashes_once =
         loop_of(&format!("[ -e seen ] || {{ : > seen; exit 1; }}; {}", says(r#""result":{"pass":true}"#)));
     let check = CustomCheck::new(&settings(&crashes_once), folder.path(), &host()).unwrap();
-    assert_eq!(check.ask("t/1", TRANSCRIPT).await.unwrap(), r#"{"pass":true}"#);
+    assert_eq!(check.ask("t/1", TRANSCRIPT).await.unwrap().text, r#"{"pass":true}"#);
     let first_fails = loop_of(&format!(
         "n=$((n+1)); if [ $n = 1 ]; then {}; else {}; fi",
         says(r#""error":"not yet""#),
@@ -103,7 +103,7 @@ async fn a_process_that_crashed_is_started_again_and_one_that_reported_an_error_
     ));
     let check = program(&first_fails);
     assert!(check.ask("t/1", TRANSCRIPT).await.is_err());
-    assert_eq!(check.ask("t/2", TRANSCRIPT).await.unwrap(), r#"{"pass":true,"reason":"2"}"#);
+    assert_eq!(check.ask("t/2", TRANSCRIPT).await.unwrap().text, r#"{"pass":true,"reason":"2"}"#);
 }
 
 #[tokio::test]
@@ -121,14 +121,14 @@ async fn in_the_sandbox_a_program_reads_its_folder_and_changes_nothing() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    // Where gabfest is root, programs run as another user.
+    // If gabfest is root, programs run as another user.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(folder.path().join("rules.txt"), "at most 30").unwrap();
     let look = "rules=$(cat rules.txt); (: > new) 2>/dev/null && wrote=yes || wrote=no";
     let script = loop_of(&format!("{look}; {}", says(r#""result":{"pass":true,"reason":"$rules, wrote $wrote"}"#)));
     let check = CustomCheck::new(&settings(&script), folder.path(), &execution).unwrap();
     let answer = check.ask("t/1", TRANSCRIPT).await.unwrap();
-    assert_eq!(answer, r#"{"pass":true,"reason":"at most 30, wrote no"}"#);
+    assert_eq!(answer.text, r#"{"pass":true,"reason":"at most 30, wrote no"}"#);
     assert!(!folder.path().join("new").exists());
 }
 
@@ -153,10 +153,10 @@ fn settings_that_do_not_fit_together_are_refused() {
     }
 }
 
-/// Answers one request after the other with `responses`; an empty one is no answer. Gives back what the service said, and
-/// what it was asked.
+/// Answers one request after the other with `responses`; an empty response closes the connection. Returns the check's
+/// answer and the requests.
 async fn served(responses: &[String], timeout_ms: u64) -> (Result<String, CustomError>, Vec<String>) {
-    // Another test may have installed it.
+    // Another test may have installed the provider.
     drop(rustls::crypto::ring::default_provider().install_default());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -186,8 +186,8 @@ async fn served(responses: &[String], timeout_ms: u64) -> (Result<String, Custom
     };
     let check = CustomCheck::new(&settings, Path::new("/"), &Execution::Off).unwrap();
     assert!(!format!("{check:?}").contains("token"), "{check:?}");
-    let answer = check.ask("run/t1/check/0", TRANSCRIPT).await;
-    // One that still waits for a request is told so by its missing answers.
+    let answer = check.ask("run/t1/check/0", TRANSCRIPT).await.map(|answered| answered.text);
+    // A server that still waits for a request shows a missing one.
     let asked = if server.is_finished() || answer.is_ok() {
         server.await.unwrap()
     } else {
@@ -220,7 +220,7 @@ async fn a_service_is_posted_the_transcript() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_with_a_service_is_an_error_of_the_check() {
+async fn failures_of_a_service_are_errors_of_the_check() {
     let busy = || http("500 Oops", "no database");
     let rows: [(Vec<String>, bool, &str); 5] = [
         (vec![busy(), busy(), busy()], false, "500 Internal Server Error: no database, in 3 tries"),

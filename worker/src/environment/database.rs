@@ -1,7 +1,7 @@
 //! Seeds a database before a trial: runs SQL files in order against SQLite or PostgreSQL. [`query`] reads it at the end.
 //!
-//! Scenarios are not trusted. Their SQL changes the database that the operator named. It reads and writes no file and
-//! runs no program, on any machine, unless the operator trusts scenarios like the worker itself.
+//! Scenarios are not trusted. Their SQL changes the database that the operator named. It cannot read or write files or
+//! run programs on any machine, unless the operator trusts scenarios as much as the worker itself.
 
 mod error;
 mod postgres;
@@ -17,7 +17,7 @@ use secrecy::ExposeSecret as _;
 
 pub use self::error::{Error, StatementPlace};
 
-/// How long one connection may take with all its files.
+/// The time limit of one connection for all its files.
 const TIME: Duration = Duration::from_secs(60);
 
 /// Resolves an address of the settings: written out, or the name of the place that holds it (`env:NAME`, `file:PATH`).
@@ -37,7 +37,7 @@ pub fn address(written: &str) -> Result<String, Error> {
     Ok(address)
 }
 
-/// What is wrong with an address of the settings, unless it is kept elsewhere.
+/// What is wrong with an address in the settings, unless a variable holds the address.
 #[must_use]
 pub fn fault(written: &str) -> Option<String> {
     let is_fine = llm::key::KeyRef::parse(written).is_ok() || Engine::of(written).is_ok();
@@ -67,7 +67,7 @@ fn password_of(address: &str) -> Option<&str> {
     user.split_once(':').map(|(_, password)| password)
 }
 
-/// Runs the files of one seeding in order. The first statement that fails ends it. `trusted`: the SQL may do everything.
+/// Runs the files of one seeding in order, until a statement fails. `trusted`: the SQL is not restricted.
 pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Result<(), Error> {
     let filling = async {
         match Engine::of(address)? {

@@ -17,13 +17,13 @@ pub enum Execution {
     Host(Arc<Programs>),
 }
 
-/// What programs get, and their limits.
+/// The environment and limits of programs.
 #[derive(Debug, Default)]
 pub struct Programs {
     /// The only variables besides `PATH`.
     pub(super) variables: Vec<(String, String)>,
     pub(super) limits: Limits,
-    /// The sandbox's arguments once a trial run has worked, or why it did not.
+    /// The sandbox's arguments once a trial run has worked, or why it failed.
     pub(super) sandbox: OnceCell<Result<Vec<String>, String>>,
 }
 

@@ -65,7 +65,8 @@ impl Environment for Local {
                 let message = format!("the worker's settings name no database {:?}", seeding.connection);
                 return Err(Failure::new(FailureKind::Misconfigured, message));
             };
-            // Who lets scenarios run programs as the worker has nothing left to protect from their SQL.
+            // An operator who lets scenarios run programs as the worker's user has nothing left to protect from their
+            // SQL.
             let trusted = matches!(self.execution, Execution::Host(_));
             seed(address, seeding, trusted).await.map_err(|error| {
                 broken(format!("database {:?} cannot be seeded, failed to {error}", seeding.connection))

@@ -1,4 +1,4 @@
-//! Runs one program: keeps the beginning of its output, and ends it together with everything that it started.
+//! Runs one program: keeps the start of its output, and ends it together with its whole process group.
 
 use std::{path::Path, process::Stdio, time::Duration};
 
@@ -41,7 +41,7 @@ pub struct Ran {
     pub duration: Duration,
 }
 
-/// How a program is held.
+/// How a program is tied to the worker.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Hold<'a> {
     /// Its stdin is a pipe that closes with the worker. Nothing is written to it.
@@ -50,8 +50,8 @@ pub(super) enum Hold<'a> {
     Watch { root: &'a Path, said: usize },
 }
 
-/// Runs a command to its end or to its time limit. Nothing in its process group outlives the call, also when the call is
-/// dropped.
+/// Runs a command until it ends or reaches its time limit. Nothing in its process group outlives the call, even if the
+/// future is dropped.
 pub(super) async fn run(mut command: Command, limits: &Limits, hold: Hold<'_>) -> Result<Ran, Error> {
     command.stdin(if matches!(hold, Hold::Leash) { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
@@ -89,7 +89,7 @@ pub(super) async fn run(mut command: Command, limits: &Limits, hold: Hold<'_>) -
         .await;
         drop(group);
         if !read {
-            // A process that left the group with the pipe open is not waited for.
+            // A process that left the group with the pipe open may not delay the result.
             drop(time::timeout(LAST_WORDS, &mut reading).await);
         }
         ended
@@ -98,7 +98,7 @@ pub(super) async fn run(mut command: Command, limits: &Limits, hold: Hold<'_>) -
     Ok(Ran { exit_code: exit_code(status), stdout: stdout.text(), stderr: stderr.text(), duration: began.elapsed() })
 }
 
-/// The beginning of what a program prints.
+/// The start of a program's output.
 struct Output {
     kept: Vec<u8>,
     limit: usize,

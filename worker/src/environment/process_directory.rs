@@ -1,4 +1,5 @@
-//! The directory of this process, in which its trials have theirs, and the removal of directories of killed processes.
+//! The directory of this process, which holds the directories of its trials, and the removal of directories of killed
+//! processes.
 //!
 //! A lock on a file inside marks the process as alive. The system releases the lock however the process ends, so the next
 //! start finds the directories without an owner and removes them.
@@ -40,12 +41,12 @@ impl ProcessDirectory {
         let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(parent)?;
         let lock = File::create_new(unfinished.path().join(LOCK))?;
         lock.lock()?;
-        // Programs inside may pass through it, and may not list it.
+        // Programs may enter a directory inside it, but not list it.
         fs::set_permissions(unfinished.path(), fs::Permissions::from_mode(0o711))?;
         let name = unfinished.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = parent.join(name.trim_start_matches("new-"));
         fs::rename(unfinished.path(), &path)?;
-        // The directory has another name now, so there is nothing to remove.
+        // The directory was renamed, so dropping this value must not remove it.
         drop(unfinished.keep());
         Ok(Self { path, _lock: lock })
     }
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_process_left_is_swept_and_nothing_else() {
+    fn only_files_of_killed_processes_are_swept() {
         let parent = tempfile::tempdir().unwrap();
         let lives = ProcessDirectory::build(parent.path()).unwrap();
         let killed = ProcessDirectory::build(parent.path()).unwrap();

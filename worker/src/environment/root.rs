@@ -42,9 +42,9 @@ pub(super) type User = u32;
 #[derive(Debug)]
 pub(super) struct Root {
     directory: TempDir,
-    /// Whose everything inside is, where it is not the worker's.
+    /// The owner of everything inside, if not the worker's user.
     owner: Option<User>,
-    /// Whatever is opened through this stays beneath it: the kernel, not our reading of the path, sees to it.
+    /// Every file is opened through this handle: the kernel keeps it below the root, whatever the path says.
     inside: Dir,
     /// Goes last.
     _parent: Arc<ProcessDirectory>,
@@ -61,7 +61,7 @@ impl Root {
         Ok(root)
     }
 
-    /// Gives what was written, and its directories, to the owner.
+    /// Gives written files and their directories to the owner.
     fn give(&self, place: impl AsRef<Path>) -> io::Result<()> {
         let Some(owner) = self.owner else { return Ok(()) };
         let all = place.as_ref().ancestors();
@@ -86,7 +86,7 @@ impl Root {
         self.give(&place).map_err(io)
     }
 
-    /// `None` where there is no file of this name. What is not UTF-8 is replaced.
+    /// `None` if there is no such file. Bytes that are not UTF-8 are replaced.
     pub(super) fn read(&self, path: &str) -> Result<Option<String>, Error> {
         let place = beneath(path)?;
         self.refuse_links(path, &place)?;
@@ -101,7 +101,7 @@ impl Root {
         }
     }
 
-    /// Every file beneath the root, links left out.
+    /// Every file below the root, without links.
     pub(super) fn files(&self) -> Result<BTreeMap<String, String>, Error> {
         let mut files = BTreeMap::new();
         let mut room = CAPTURED_BYTES;
@@ -144,7 +144,7 @@ impl Root {
         Ok(bytes)
     }
 
-    /// A link to a place beneath the root would not lead out of it, but could stand for a file that is not there.
+    /// A link to a place below the root would not lead out of it, but could hide that a file is missing.
     fn refuse_links(&self, path: &str, place: &Path) -> Result<(), Error> {
         for part in place.ancestors().filter(|part| !part.as_os_str().is_empty()) {
             match self.inside.symlink_metadata(part) {
@@ -162,12 +162,12 @@ impl Root {
     }
 }
 
-/// Whether a path may be asked for, where there is no root yet.
+/// Whether a path is allowed, before there is a root.
 pub(super) fn check(path: &str) -> Result<(), Error> {
     beneath(path).map(drop)
 }
 
-/// The path as it stands beneath the root, where `/` is the root itself. `..` may not climb out of it.
+/// The path below the root, where `/` is the root itself. `..` may not leave it.
 fn beneath(path: &str) -> Result<PathBuf, Error> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -261,7 +261,7 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "hidden");
         assert_eq!(root.files().unwrap().keys().collect::<Vec<_>>(), ["own"]);
-        // The capability holds where the look at the path is outrun.
+        // The capability holds even if the path check loses the race.
         assert!(root.inside.open("absolute").is_err());
         assert!(root.inside.open("folder/secret").is_err());
     }

@@ -1,4 +1,4 @@
-//! Runs programs in a bubblewrap sandbox, or without one where the operator says so.
+//! Runs programs in a bubblewrap sandbox, or without one if the operator allows it.
 
 use std::{fs, path::Path};
 
@@ -28,11 +28,11 @@ pub(super) enum Error {
     Process(#[from] process::Error),
 }
 
-/// The user of programs, outside of the sandbox, where the worker is root: no limit on processes applies to root.
+/// The user of programs on the host if the worker is root: no limit on processes applies to root.
 const NOBODY: User = 65_534;
 
-/// What the shell in the sandbox prints before it becomes the program. Anything before it is an error of bubblewrap; no
-/// program can print it first.
+/// Printed by the shell in the sandbox before it becomes the program. Any earlier output is an error of bubblewrap,
+/// because the program cannot print first.
 const BEGUN: &str = "gabfest: the sandbox is built\n";
 
 /// On the host: starts a process that waits for the worker to end (its stdin is the worker's pipe) and then kills the
@@ -55,7 +55,7 @@ impl Execution {
     }
 }
 
-/// The user who owns a trial's directory, if not the worker's own.
+/// The user who owns a trial's directory, if not the worker's.
 pub(super) fn owner(execution: &Execution) -> Option<User> {
     let sandboxed = matches!(execution, Execution::Sandboxed(_));
     (sandboxed && rustix::process::geteuid().is_root()).then_some(NOBODY)
@@ -82,8 +82,8 @@ pub(super) async fn run(execution: &Execution, root: &Path, program: &[&str]) ->
     }
 }
 
-/// A program that stays, in `folder`, which it can read. In the sandbox it writes nothing but to `/tmp`, and its time is
-/// limited by its caller alone.
+/// Starts a long-lived program in `folder`, which it can read. In the sandbox it can write only to `/tmp`. The caller
+/// limits its time.
 pub(crate) async fn staying(execution: &Execution, folder: &Path, program: &[String]) -> Result<Command, String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     match execution {
@@ -119,13 +119,13 @@ pub(super) fn leashed(program: &[&str]) -> Command {
 
 fn inside(walls: &[String], root: &Path, first: &str, program: &[&str]) -> Command {
     let mut command = bubblewrap(walls);
-    // Whatever the walls made is closed to writing, now that everything is in its place.
+    // Everything that building the sandbox created becomes read-only.
     command.arg("--bind").arg(root).args([INSIDE, "--chdir", INSIDE, "--remount-ro", "/dev", "--remount-ro", "/"]);
     command.args(["--", "sh", "-c", first, "sh"]).args(program);
     command
 }
 
-/// What the program itself said, or why there was none.
+/// The program's own stderr, or why the sandbox failed.
 fn begun(stderr: String) -> Result<String, String> {
     match stderr.strip_prefix(BEGUN) {
         Some(own) => Ok(own.to_owned()),
@@ -133,7 +133,7 @@ fn begun(stderr: String) -> Result<String, String> {
     }
 }
 
-/// The arguments that build the sandbox, after it was seen to work once.
+/// The arguments that build the sandbox, once it has worked.
 pub(super) async fn walls(programs: &Programs) -> Result<&[String], String> {
     let tried = programs.sandbox.get_or_init(|| async {
         let walls = arguments(&programs.limits);
@@ -173,7 +173,7 @@ async fn try_out(walls: &[String], first: &str, program: &[&str], limits: &Limit
     }
 }
 
-/// Everything unshared, network included; the system's programs to read, nothing of the host's to write.
+/// Unshares everything, including the network; the system's programs are readable, and nothing of the host is writable.
 fn arguments(limits: &Limits) -> Vec<String> {
     let temporary = limits.temporary_bytes.to_string();
     let mut all: Vec<String> = [
@@ -237,7 +237,8 @@ fn with_variables(mut command: Command, programs: &Programs) -> Command {
     command
 }
 
-/// POSIX counts files in half kilobytes and leaves out processes, for which shells have different letters.
+/// POSIX counts file sizes in blocks of 512 bytes and has no limit on processes, for which shells use different
+/// letters.
 fn limiting(limits: &Limits) -> String {
     format!(
         "ulimit -c 0 && ulimit -v {} && ulimit -f {} && {{ ulimit -p {processes} 2>/dev/null || ulimit -u {processes}; }} && printf '{BEGUN}' >&2 && exec \"$@\"",

@@ -1,5 +1,5 @@
-//! Watches what a sandboxed program takes as a whole: the memory of all its processes, and the disk of its trial.
-//! The system's own limits apply to one process or one file, so a program with hundreds of either could take everything.
+//! Watches what a sandboxed program uses in total: the memory of all its processes, and the disk of its trial.
+//! The system's own limits apply to one process or one file, so a program with hundreds of either could use everything.
 
 use std::{
     collections::BTreeMap,
@@ -16,10 +16,10 @@ use tokio::{
 
 use super::limits::Limits;
 
-/// Between two measurements, unless measuring takes longer than a tenth of it.
+/// The time between two measurements, unless a measurement takes longer than a tenth of it.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// What a program takes too much of.
+/// The resource of which a program uses too much.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Excess {
     #[error("stay within {} MiB of memory, with all its processes", .0 >> 20)]
@@ -28,7 +28,7 @@ pub(super) enum Excess {
     Disk(u64),
 }
 
-/// Returns once the program takes more than it may.
+/// Returns once the program exceeds a limit.
 pub(super) async fn excess(leader: u32, root: &Path, limits: &Limits) -> Excess {
     let (most_memory, most_disk) = (limits.total_memory_bytes, limits.disk_bytes);
     let mut pause = PERIOD;

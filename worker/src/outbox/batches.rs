@@ -19,6 +19,18 @@ impl State {
         pending.chain(self.closed.iter().map(|closed| closed.ended.len())).sum()
     }
 
+    /// The next batch for the stream, which counts as given from now on.
+    pub(super) fn give(&mut self) -> Option<&v1::Batch> {
+        if !self.has_closed() {
+            self.close_all();
+        }
+        let first = self.closed.front()?.batch.sequence;
+        let next = usize::try_from((self.given + 1).checked_sub(first)?).ok()?;
+        let batch = &self.closed.get(next)?.batch;
+        self.given = batch.sequence;
+        Some(batch)
+    }
+
     pub(super) fn close_all(&mut self) {
         while let Some(run) = self.pending.keys().next().cloned() {
             self.close(&run);
@@ -29,8 +41,8 @@ impl State {
         let Some(pending) = self.pending.remove(run) else { return };
         self.last_sequence += 1;
         let sequence = self.last_sequence;
-        let of_attempt = |(&(trial, epoch), turns): (&(u64, u32), &Vec<_>)| {
-            (Attempt { run: run.clone(), trial, epoch }, u32::try_from(turns.len()).unwrap_or(u32::MAX))
+        let of_attempt = |(&(trial, epoch), turns): (&(u64, u32), &proto::segment::Turns)| {
+            (Attempt { run: run.clone(), trial, epoch }, turns.count())
         };
         let said: Vec<(Attempt, u32)> = pending.turns.iter().map(of_attempt).collect();
         let parts = pending.turns.into_iter().map(|((trial, epoch), turns)| (trial, epoch, turns));
@@ -40,10 +52,9 @@ impl State {
         }
         let mut attempts = Vec::with_capacity(pending.ended.len());
         let mut ended = Vec::with_capacity(pending.ended.len());
-        for trial in pending.ended {
+        for mut trial in pending.ended {
             let attempt = attempt_of(run, &trial);
-            let pieces = self.pieces.remove(&attempt).unwrap_or_default();
-            let trial = proto::trial::to_wire(trial, pieces);
+            trial.pieces = self.pieces.remove(&attempt).unwrap_or_default();
             ended.push(match self.refused.remove(&attempt) {
                 Some(reason) => refusals::unrecorded(&trial, &reason),
                 None => trial,

@@ -9,8 +9,8 @@ use record::{Failure, FailureKind, Verdict};
 use super::{Attempt, Closed, Outbox, State};
 
 impl Outbox {
-    /// Removes from a batch what made the coordinator refuse it. Returns the trials at fault that still run: playing them on
-    /// is pointless.
+    /// Removes from a batch the part that the coordinator refused. Returns the trials at fault that still run: there is
+    /// no point in playing them further.
     pub(crate) fn refused(&self, refused: &v1::Refused) -> Vec<Attempt> {
         let mut state = self.lock();
         let unfinished = state.refuse(refused);
@@ -38,13 +38,15 @@ impl State {
         let named = all().filter(is_named).filter(|attempt| !closed.silent.contains(attempt));
         let mut at_fault: BTreeSet<Attempt> = named.cloned().collect();
         if at_fault.is_empty() {
-            // The coordinator names no trial. Then all trials of the batch end as errors, and only its cost is kept.
+            // The coordinator names no trial. Then all trials of the batch end as errors, and the batch keeps only its
+            // cost.
             at_fault = all().cloned().collect();
             closed.refusals += 1;
         }
         closed.silence(&at_fault);
         if closed.refusals > 1 {
-            // Refused twice: nothing is kept. Its trials are leased again, since heartbeats do not list them any more.
+            // After a second refusal nothing is kept. The batch's trials are leased again, because heartbeats no longer
+            // list them.
             (closed.batch.ended, closed.batch.spend, closed.ended) = (Vec::new(), Vec::new(), Vec::new());
         }
         let reason = &refused.reason;
@@ -63,7 +65,7 @@ impl State {
         }
         at_fault.iter().for_each(|attempt| drop(self.pieces.remove(attempt)));
         let unfinished: Vec<Attempt> = at_fault.difference(&ended).cloned().collect();
-        // Pending ends become errors when their batch closes; running trials end a moment later.
+        // Pending ends become errors when their batch closes. Running trials end a moment later.
         let of_closed = |attempt: &Attempt| self.closed.iter().any(|closed| closed.ended.contains(attempt));
         let later: Vec<Attempt> = at_fault.into_iter().filter(|attempt| !of_closed(attempt)).collect();
         self.refused.extend(later.into_iter().map(|attempt| (attempt, reason.clone())));
@@ -88,7 +90,7 @@ impl Closed {
 
 /// The end of a trial whose record is refused. Its cost is in the batch.
 pub(super) fn unrecorded(trial: &v1::Trial, reason: &str) -> v1::Trial {
-    let message = format!("the coordinator refused what was recorded of this trial: {reason}");
+    let message = format!("the coordinator refused the record of this trial: {reason}");
     let Failure { kind, blame, message, .. } = Failure::new(FailureKind::RecordRefused, message);
     v1::Trial {
         number: trial.number,

@@ -21,6 +21,7 @@ fn turn(number: u32) -> Turn {
         actions: vec![],
         started_micros: 0,
         duration_micros: 0,
+        response_micros: None,
         calls: vec![],
         notes: vec![],
         simulated: None,
@@ -44,10 +45,12 @@ fn trial(number: u64) -> Trial {
         turns: 2,
         conversations: 0,
         duration_ms: 0,
+        began_at_ms: 0,
         latencies: vec![],
         unanswered: 0,
         spend: Spend::default(),
-        pace: Default::default(),
+        call_times: Default::default(),
+        start: None,
         judgments: vec![],
         keep_transcript: true,
         exhausted: false,
@@ -66,7 +69,7 @@ fn sequences(outbox: &Outbox) -> Vec<u64> {
 }
 
 #[test]
-fn an_ended_trial_says_where_its_turns_are() {
+fn an_ended_trial_lists_the_places_of_its_turns() {
     let outbox = Outbox::new(Admission::new());
     outbox.turn(&attempt(7), turn(1));
     assert_eq!(sequences(&outbox), [1]);
@@ -88,7 +91,7 @@ fn an_ended_trial_says_where_its_turns_are() {
 }
 
 #[test]
-fn a_new_stream_is_given_what_is_not_acknowledged() {
+fn a_new_stream_gets_unacknowledged_batches() {
     let outbox = Outbox::new(Admission::new());
     for number in 1..=3 {
         outbox.turn(&attempt(7), turn(number));
@@ -98,7 +101,7 @@ fn a_new_stream_is_given_what_is_not_acknowledged() {
     outbox.rewind();
     outbox.turn(&attempt(7), turn(4));
     assert_eq!(sequences(&outbox), [2, 3, 4]);
-    // What was committed before the stream broke is known when the next one has begun.
+    // The next stream's welcome says what was committed before the last one broke.
     outbox.rewind();
     outbox.acknowledged(3);
     assert_eq!(sequences(&outbox), [4]);
@@ -110,11 +113,11 @@ fn a_new_stream_is_given_what_is_not_acknowledged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_broken_stream_left_is_waited_for_no_more() {
+async fn leftovers_of_a_broken_stream_are_sent_at_once() {
     let outbox = Outbox::new(Admission::new());
     outbox.turn(&attempt(7), turn(1));
     outbox.wait().await;
-    // The stream broke here: the word was said, but nothing was sent.
+    // The stream broke here: the outbox was drained, but nothing was sent.
     outbox.wait().await;
     outbox.next().unwrap();
     outbox.rewind();
@@ -122,7 +125,7 @@ async fn what_a_broken_stream_left_is_waited_for_no_more() {
 }
 
 #[test]
-fn what_calls_cost_is_owed_until_it_is_acknowledged() {
+fn costs_are_owed_until_acknowledged() {
     let outbox = Outbox::new(Admission::new());
     let costs = |nanos| record::Call { cost: Some(Usd(nanos)), ..crate::fakes::call() };
     for (number, nanos) in [(1, 100), (2, 20), (3, 3)] {
@@ -134,7 +137,7 @@ fn what_calls_cost_is_owed_until_it_is_acknowledged() {
     assert_eq!(outbox.owed().nanos(), 4_123);
     outbox.acknowledged(2);
     assert_eq!(outbox.owed().nanos(), 4_003);
-    // The session is over; what is played on is owed to the next one.
+    // The session is over. What the worker plays from now on belongs to the next one.
     outbox.clear();
     assert_eq!(outbox.owed().nanos(), 4_000);
     outbox.spent(&RunId::new("r"), vec![costs(4_000)]);
@@ -188,7 +191,7 @@ async fn a_full_buffer_closes_the_gate_until_it_is_acknowledged() {
 }
 
 #[test]
-fn what_is_refused_is_taken_out_and_all_else_stays_in_its_place() {
+fn refused_parts_are_removed_and_the_rest_stays() {
     let outbox = Outbox::new(Admission::new());
     let (run, cost) = (RunId::new("r"), |nanos| record::Call { cost: Some(Usd(nanos)), ..crate::fakes::call() });
     for number in 5..8 {
@@ -293,5 +296,6 @@ fn judgment() -> Judgment {
         weight: 1.0,
         ballots: Vec::new(),
         jury: None,
+        custom: None,
     }
 }

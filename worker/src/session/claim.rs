@@ -5,9 +5,9 @@ use std::time::Duration;
 use proto::v1;
 use tokio::time::Instant;
 
-/// Between two claims, where the last one brought trials that this worker cannot play.
+/// The pause before the next claim after a lease that this worker cannot play.
 const DECLINED: Duration = Duration::from_secs(1);
-/// However soon a coordinator wants the next claim.
+/// The shortest pause between claims, whatever the coordinator asks for.
 const SHORTEST_PAUSE_MILLIS: u32 = 10;
 
 #[derive(Debug)]
@@ -16,13 +16,15 @@ pub(super) struct Claims {
     number: u64,
     /// The last claim has no answer yet.
     open: bool,
+    /// When it was last ready to be sent.
+    asked: Instant,
     /// No claim before this.
     pub(super) not_before: Instant,
 }
 
 impl Claims {
     pub(super) fn new(now: Instant) -> Self {
-        Self { number: 0, open: false, not_before: now }
+        Self { number: 0, open: false, asked: now, not_before: now }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -47,7 +49,7 @@ impl Claims {
         answers
     }
 
-    /// The coordinator had nothing.
+    /// The coordinator had no trials.
     pub(super) fn came_to_nothing(&mut self, retry_millis: u32) {
         let pause = Duration::from_millis(u64::from(retry_millis.max(SHORTEST_PAUSE_MILLIS)));
         self.not_before = Instant::now() + pause;
@@ -57,8 +59,13 @@ impl Claims {
         self.not_before = Instant::now() + DECLINED;
     }
 
-    /// The message of the open claim.
-    pub(super) fn message(&self, want: u32, idle: u32) -> v1::Claim {
-        v1::Claim { number: self.number, want, idle }
+    /// The message of the open claim, which is sent now.
+    pub(super) fn message(&mut self, want: u32, idle: u32, ahead: u32) -> v1::Claim {
+        self.asked = Instant::now();
+        v1::Claim { number: self.number, want, idle, ahead }
+    }
+
+    pub(super) fn asked(&self) -> Instant {
+        self.asked
     }
 }

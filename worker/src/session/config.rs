@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::pacer::Timer;
+
 /// Between two tries to reach the coordinator.
 pub(super) const RECONNECT: Duration = Duration::from_millis(200);
 
@@ -15,6 +17,8 @@ pub struct Config {
     /// Concurrent trials.
     pub slots: u32,
     pub timing: Timing,
+    /// What paces the starts of arrivals.
+    pub timer: Timer,
 }
 
 /// How long the worker trusts a silent coordinator.
@@ -26,7 +30,7 @@ pub struct Timing {
     pub self_fence: Duration,
     /// How long to try to reach a coordinator before giving up.
     pub patience: Duration,
-    /// How long running trials may take after a drain began.
+    /// How long running trials may take after a drain starts.
     pub grace: Duration,
 }
 
@@ -44,7 +48,7 @@ impl Default for Timing {
 /// How a worker is asked to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Drain {
-    /// Take no more trials, and finish those that are running.
+    /// Take no more trials, and finish the running ones.
     pub begin: CancellationToken,
     /// Release running trials too, at once. Has no effect before `begin`.
     pub hurry: CancellationToken,

@@ -22,7 +22,7 @@ pub(super) struct Heartbeats {
     /// When the last answered heartbeat was sent. The coordinator renews the session when it arrives, which is later, so
     /// counting from here is safe.
     renewed: Instant,
-    /// The next heartbeat after this lists what is held.
+    /// The next heartbeat after this time lists the held trials.
     list_at: Instant,
     /// How long after `renewed` the session is certainly alive.
     self_fence: Duration,
@@ -42,13 +42,13 @@ impl Heartbeats {
         }
     }
 
-    /// A new stream: its first heartbeat lists what is held.
+    /// A new stream: its first heartbeat lists the held trials.
     pub(super) fn restart(&mut self, now: Instant) {
         self.unanswered.clear();
         self.list_at = now;
     }
 
-    /// The coordinator knows the session. `hello_sent`: when this stream asked.
+    /// The coordinator has accepted the session. `hello_sent`: when this stream sent its Hello.
     pub(super) fn welcomed(&mut self, hello_sent: Instant) {
         self.renewed = hello_sent;
     }
@@ -58,7 +58,7 @@ impl Heartbeats {
         now < self.list_at
     }
 
-    /// A heartbeat is sent; `listed`: what it lists.
+    /// A heartbeat is sent. `listed`: the trials that it lists.
     pub(super) fn sent(&mut self, now: Instant, listed: Option<&[v1::Held]>) {
         self.unanswered.push_back(now);
         if let Some(held) = listed {
@@ -66,13 +66,14 @@ impl Heartbeats {
         }
     }
 
-    pub(super) fn answered(&mut self) {
-        if let Some(sent) = self.unanswered.pop_front() {
-            self.renewed = self.renewed.max(sent);
-        }
+    /// Returns when the heartbeat was sent that is answered now.
+    pub(super) fn answered(&mut self) -> Option<Instant> {
+        let sent = self.unanswered.pop_front()?;
+        self.renewed = self.renewed.max(sent);
+        Some(sent)
     }
 
-    /// From when on the coordinator may have leased our trials to others.
+    /// The time from which the coordinator may have leased our trials to others.
     pub(super) fn fenced_at(&self) -> Instant {
         self.renewed + self.self_fence
     }

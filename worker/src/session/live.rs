@@ -14,18 +14,22 @@ use tonic::{Status, Streaming, transport::Channel};
 use super::{
     claim::Claims,
     config::{Config, Drain, RECONNECT},
+    coordinator_clock::CoordinatorClock,
     heartbeat::Heartbeats,
+    machine::Machine,
     outgoing::Outgoing,
 };
-use crate::{admission::Admission, executor::Executor, outbox::Outbox};
+use crate::{admission::Admission, executor::Executor, outbox::Outbox, pacer::Pacer};
 
 /// Results wait at most this long for others to share their batch: a commit costs the same for one as for hundreds.
 const LINGER: Duration = Duration::from_millis(50);
+/// The same while the end of a conversation frees a slot for another.
+const SHORT_LINGER: Duration = Duration::from_millis(10);
 /// How long the last message may take to arrive.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Between two looks at whether calls beyond a smaller share have ended.
 const SETTLING: Duration = Duration::from_millis(20);
-/// Messages that may wait in the channel to the stream; batches that find no room stay in the outbox.
+/// Messages that may wait in the channel to the stream. Batches that do not fit stay in the outbox.
 const CHANNEL_WORDS: usize = 64;
 
 /// Why a stream or a session ended.
@@ -46,9 +50,12 @@ pub(super) struct Session<'a> {
     pub(super) heartbeats: Heartbeats,
     pub(super) claims: Claims,
     pub(super) outgoing: Outgoing,
-    /// Since when there is no stream on which the coordinator has welcomed us.
+    pub(super) coordinator_clock: CoordinatorClock,
+    pacer: Pacer,
+    machine: Machine,
+    /// Since when there is no stream that the coordinator has welcomed.
     pub(super) apart: Option<Instant>,
-    /// Whether there ever was one.
+    /// Whether there ever was such a stream.
     pub(super) welcomed: bool,
     /// While a drain lasts: when running trials are given up.
     pub(super) leaving: Option<Instant>,
@@ -84,6 +91,9 @@ impl<'a> Session<'a> {
             heartbeats: Heartbeats::new(joined, config.timing.self_fence, now),
             claims: Claims::new(now),
             outgoing: Outgoing::new(),
+            coordinator_clock: CoordinatorClock::default(),
+            pacer: Pacer::new(config.timer),
+            machine: Machine::new(now),
             apart: Some(now),
             welcomed: false,
             leaving: None,
@@ -108,13 +118,16 @@ impl<'a> Session<'a> {
                 return end;
             }
             if self.apart.is_none() {
-                tracing::info!(session = self.id, "the coordinator went away: running conversations go on for a while");
+                tracing::info!(
+                    session = self.id,
+                    "the coordinator went away: running conversations continue for a while"
+                );
                 self.apart = Some(Instant::now());
             }
             if drain.begin.is_cancelled() && self.executor.is_idle() && self.outbox.is_empty() {
                 return End::Drained;
             }
-            // Trials go on for a moment: a coordinator that restarts quickly costs nothing.
+            // Trials continue for a moment, so a quick restart of the coordinator costs nothing.
             if self.reach(sleep(RECONNECT)).await.is_none() {
                 return End::Over;
             }
@@ -124,8 +137,9 @@ impl<'a> Session<'a> {
     async fn open_stream(&mut self) -> Result<Stream, End> {
         self.outgoing = Outgoing::new();
         self.heartbeats.restart(Instant::now());
+        self.coordinator_clock.forget();
         self.outbox.rewind();
-        // What others were given meanwhile is not known here.
+        // Meanwhile the coordinator may have given our share to others.
         self.executor.set_share(Share::NONE);
         self.share = None;
         let (words, outgoing) = mpsc::channel(CHANNEL_WORDS);
@@ -147,12 +161,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Waits for the next thing that happens on a stream, and deals with it, until the stream ends.
+    /// Waits for the next event on a stream and handles it, until the stream ends.
     ///
     /// Each arm of the `select!` has a guard that keeps it from running too early, or from spinning:
     ///
     /// - Before the coordinator's welcome (`welcome`) the worker only listens. It does not know yet whether the session
     ///   lives, so heartbeats, claims and results wait, and a drain begins with the welcome.
+    /// - Arrivals start when they are due, even before a heartbeat or a batch is sent. If none waits, there is no
+    ///   time to wait for.
     /// - `words.reserve()` is always ready while the channel has room, so it is asked only when there is something to
     ///   send. Heartbeats and releases go at once; batches go while `outgoing` flushes and the pipe has room.
     /// - `outbox.wait()` is ready as long as the outbox holds anything. It runs only while no flush is planned or under
@@ -174,7 +190,8 @@ impl<'a> Session<'a> {
                 return End::Drained;
             }
             let leaves = self.leaving.is_some();
-            let claims_later = welcome && !leaves && !self.claims.is_open() && self.executor.wanted() > 0;
+            let claims_later = welcome && !leaves && !self.claims.is_open() && self.executor.wants(Instant::now());
+            let next_start = self.executor.next_start().filter(|_| !self.admission.is_away());
             let running = self.executor.busy() > 0;
             let (closes_at, fenced_at) = (self.closes_at(), self.heartbeats.fenced_at());
             tokio::select! {
@@ -190,15 +207,20 @@ impl<'a> Session<'a> {
                     }
                 }
                 () = self.executor.finished() => self.executor.start_ready(),
+                () = self.pacer.wait_until(next_start), if next_start.is_some() => self.executor.start_ready(),
                 () = self.outbox.wait(), if welcome && !self.outgoing.is_flushing() && flush_at.is_none() => {
-                    let linger = if self.outbox.is_heavy() { Duration::ZERO } else { LINGER };
+                    let linger = match self.executor.shares_slots() {
+                        _ if self.outbox.is_heavy() => Duration::ZERO,
+                        true => SHORT_LINGER,
+                        false => LINGER,
+                    };
                     flush_at = Some(Instant::now() + linger);
                 }
                 () = at(flush_at) => {
                     flush_at = None;
                     self.outgoing.flush();
                 }
-                _ = ticks.tick(), if welcome => self.say_heartbeat(),
+                due = ticks.tick(), if welcome => self.say_heartbeat(due),
                 () = sleep_until(self.claims.not_before), if claims_later => {}
                 () = drain.begin.cancelled(), if welcome && !leaves => {}
                 () = drain.hurry.cancelled(), if welcome && leaves && running => self.give_up_running(),
@@ -210,7 +232,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says what is due: trials that have begun, a claim, or the farewell. Returns whether the worker leaves.
+    /// Sends what is due: trials that have begun, a claim, or the farewell. Returns whether the worker leaves.
     fn catch_up(&mut self, drain: &Drain) -> bool {
         let begun = self.executor.take_begun();
         self.outgoing.say_begun(begun);
@@ -241,14 +263,16 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Waits for a coordinator that may be away. Trials go on, until it is away for long. `None`: it took so long that
-    /// the session may be over.
+    /// Waits for a coordinator that may be away. Trials continue until it has been away for too long. `None`: the
+    /// session may have expired.
     pub(super) async fn reach<T>(&mut self, answer: impl Future<Output = T>) -> Option<T> {
         let mut answer = pin!(answer);
         loop {
             let (closes_at, fenced_at) = (self.closes_at(), self.heartbeats.fenced_at());
+            let next_start = self.executor.next_start().filter(|_| !self.admission.is_away());
             tokio::select! {
                 answer = &mut answer => return Some(answer),
+                () = self.pacer.wait_until(next_start), if next_start.is_some() => self.executor.start_ready(),
                 () = self.executor.finished() => {
                     if !self.admission.is_away() {
                         self.executor.start_ready();
@@ -260,7 +284,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// From when on no call may start, if that is still to come.
+    /// When calls must stop, if that time has not come yet.
     fn closes_at(&self) -> Option<Instant> {
         let closes_at = self.apart? + self.config.timing.away;
         (!self.admission.is_away()).then_some(closes_at)
@@ -268,7 +292,7 @@ impl<'a> Session<'a> {
 
     fn claim_if_wanted(&mut self) {
         let now = Instant::now();
-        if self.executor.wanted() > 0 && self.claims.may_begin(now) {
+        if self.executor.wants(now) && self.claims.may_begin(now) {
             self.executor.pace(now);
             self.claims.begin();
             self.say_claim();
@@ -276,26 +300,38 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn say_claim(&mut self) {
-        let (want, idle) = (self.executor.wanted().max(1), self.executor.idle());
-        self.outgoing.say(Word::Claim(self.claims.message(want, idle)));
+        let want = match self.executor.wanted() {
+            // A claim that is repeated after a stream broke.
+            0 if !self.executor.wants(Instant::now()) => 1,
+            wanted => wanted,
+        };
+        let claim = self.claims.message(want, self.executor.idle(), self.executor.ahead());
+        self.outgoing.say(Word::Claim(claim));
     }
 
-    fn say_heartbeat(&mut self) {
+    /// `due`: when it was to be sent.
+    fn say_heartbeat(&mut self, due: Instant) {
         if self.outgoing.has_heartbeat() {
             return;
         }
         let now = Instant::now();
+        let runner = Some(self.machine.measured(due, now));
         let brief = self.heartbeats.is_brief(now);
         let held = match brief {
             true => Vec::new(),
             false => self.executor.held(&self.outbox.unacknowledged_attempts()),
         };
         self.heartbeats.sent(now, (!brief).then_some(held.as_slice()));
-        self.outgoing.say(Word::Beat(v1::Beat { held, unsettled_nanos: self.executor.unsettled_nanos(), brief }));
+        self.outgoing.say(Word::Beat(v1::Beat {
+            held,
+            unsettled_nanos: self.executor.unsettled_nanos(),
+            brief,
+            runner,
+        }));
     }
 
-    /// Confirms a share of the limits. Other workers get what this one does not use any more, so calls in flight beyond
-    /// the share have to end first.
+    /// Confirms a share of the limits. Other workers get what this one no longer uses, so calls in flight beyond the
+    /// share have to end first.
     pub(super) fn answer_share(&mut self) {
         if let Some(share) = self.share.take_if(|_| self.executor.keeps_to_share()) {
             self.outgoing.say(Word::ShareTaken(share));
@@ -315,7 +351,7 @@ impl<'a> Session<'a> {
         self.outgoing.release(given_up, true);
     }
 
-    /// Says what is left to say, and waits until the coordinator has closed the stream.
+    /// Sends the last messages, and waits until the coordinator has closed the stream.
     async fn farewell(&mut self, stream: Stream) {
         let Stream { words, mut orders, .. } = stream;
         let heard = async {
@@ -327,20 +363,20 @@ impl<'a> Session<'a> {
             drop(words);
             while let Some(Ok(_)) = orders.next().await {}
         };
-        // A coordinator that does not hear it finds out by itself, a little later.
+        // A coordinator that does not receive it notices the closed stream a little later.
         let _ = timeout(FAREWELL, heard).await;
     }
 }
 
 fn end_of(status: &Status) -> End {
     match status.code() {
-        // The coordinator says that the session does not live any more.
+        // The coordinator says that the session has ended.
         tonic::Code::FailedPrecondition | tonic::Code::NotFound => End::Over,
         _ => End::Broken,
     }
 }
 
-/// Never, where there is no such time.
+/// Never returns if there is no such time.
 async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

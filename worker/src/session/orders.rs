@@ -1,4 +1,4 @@
-//! What the coordinator says on a stream, and what the worker does about it.
+//! Handles the coordinator's messages on a stream.
 
 use llm::limit::Share;
 use proto::v1::{self, coordinator_message::Body as Order};
@@ -14,6 +14,7 @@ impl Session<'_> {
             Order::Welcome(welcome) => self.welcomed(&welcome, hello_sent),
             Order::Grant(grant) => {
                 if self.claims.is_answered_by(&grant) {
+                    self.coordinator_clock.heard(self.claims.asked(), grant.clock.as_ref(), Instant::now());
                     return self.granted(grant).await;
                 }
             }
@@ -24,12 +25,16 @@ impl Session<'_> {
             }
             Order::Refused(refused) => {
                 let reason = refused.reason.as_str();
-                tracing::warn!(batch = refused.sequence, reason, "the coordinator refuses what was recorded");
+                tracing::warn!(batch = refused.sequence, reason, "the coordinator refuses a record");
                 let unfinished = self.outbox.refused(&refused);
                 self.executor.end_unrecorded(unfinished, reason);
                 self.outgoing.flush();
             }
-            Order::Renewed(_) => self.heartbeats.answered(),
+            Order::Renewed(renewed) => {
+                if let Some(sent) = self.heartbeats.answered() {
+                    self.coordinator_clock.heard(sent, renewed.clock.as_ref(), Instant::now());
+                }
+            }
             Order::Stop(stop) => {
                 let (waited, given_up) = self.executor.stop_run(&stop.run, stop.drain);
                 self.outgoing.release(waited, false);
@@ -54,6 +59,7 @@ impl Session<'_> {
         self.outbox.acknowledged(welcome.acknowledged);
         self.outgoing.flush();
         self.heartbeats.welcomed(hello_sent);
+        self.coordinator_clock.heard(hello_sent, welcome.clock.as_ref(), Instant::now());
         self.log_welcome();
         self.admission.set_away(false);
         self.executor.connected(true);
@@ -66,7 +72,7 @@ impl Session<'_> {
         self.outgoing.say_begun(begun);
     }
 
-    /// Logs that there is a stream again, and for how long there was none.
+    /// Logs that there is a stream again, and how long there was none.
     fn log_welcome(&mut self) {
         let Some(since) = self.apart.take() else { return };
         if std::mem::replace(&mut self.welcomed, true) {
@@ -111,14 +117,15 @@ impl Session<'_> {
                 return None;
             }
         }
-        if let Err(error) = self.executor.accept(lease) {
+        let began = lease.began_micros.and_then(|micros| self.coordinator_clock.at(micros));
+        if let Err(error) = self.executor.accept(lease, began) {
             tracing::warn!(run = lease.run, %error, "a lease cannot be played");
             self.decline(lease);
         }
         None
     }
 
-    /// Gives a lease back, for workers that can play it, and does not claim again at once.
+    /// Returns a lease, for workers that can play it, and pauses before the next claim.
     fn decline(&mut self, lease: &v1::Lease) {
         self.outgoing.release(vec![held_of(lease)], false);
         self.claims.declined();

@@ -1,4 +1,4 @@
-//! What the worker has to say on a stream: short messages first, then batches as far as the pipe has room.
+//! The worker's messages on a stream: short messages first, then batches as far as the pipe has room.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ impl Outgoing {
         }
     }
 
-    /// Whether a heartbeat still waits for the stream: the link takes nothing, and another would not arrive earlier.
+    /// Whether a heartbeat is still queued: the link is blocked, and another heartbeat would not arrive earlier.
     pub(super) fn has_heartbeat(&self) -> bool {
         self.words.iter().any(|word| matches!(word, Word::Beat(_)))
     }
@@ -65,7 +65,7 @@ impl Outgoing {
         if !self.may_send_batch() {
             return None;
         }
-        let word = self.pipe.next(|| outbox.next(), Instant::now());
+        let word = self.pipe.next(|| outbox.next_bytes(), Instant::now());
         self.flushing = word.is_some();
         word
     }

@@ -1,8 +1,8 @@
-//! How many bytes of results are on their way at a time: so few that a heartbeat behind them arrives in time.
+//! Limits how many bytes of results are in flight, so that a heartbeat behind them arrives in time.
 //!
-//! Bytes that a connection has taken cannot be overtaken: they lie in buffers of this machine and of those between. So
-//! the coordinator says what it has read, and the worker sends more only then. A quick answer doubles the room, a slow one
-//! halves it.
+//! Nothing can overtake bytes that a connection has accepted: they are in buffers of this machine and of the network.
+//! So the coordinator reports what it has read, and only then the worker sends more. A quick answer doubles the room, a
+//! slow one halves it.
 //!
 //! HTTP/2's own window does not help: it is sized for a store that falls behind, and far larger than what a slow link carries in time.
 
@@ -12,9 +12,9 @@ use bytes::Bytes;
 use proto::v1::{self, worker_message::Body as Word};
 use tokio::time::Instant;
 
-/// On a new stream, whose speed is unknown.
+/// The room on a new stream, whose speed is unknown.
 const FIRST_BYTES: u64 = 16 << 10;
-/// What a link of 3 KB/s carries in three seconds.
+/// What a link of 3 KB/s transfers in three seconds.
 const LEAST_BYTES: u64 = 8 << 10;
 /// A heartbeat behind this much still arrives in time on a link that suddenly slows to 10 KB/s.
 const MOST_BYTES: u64 = 128 << 10;
@@ -29,7 +29,7 @@ pub(super) struct Pipe {
     rest: Bytes,
     sent: u64,
     received: u64,
-    /// Bytes that may be on their way.
+    /// Bytes that may be in flight.
     room: u64,
     /// Up to which byte was sent when, as far as the coordinator has not read it.
     on_their_way: VecDeque<(u64, Instant)>,
@@ -45,19 +45,13 @@ impl Pipe {
         self.sent - self.received < self.room
     }
 
-    /// The next part of a batch, or a whole small batch. `None`: there is no room, or no batch.
-    pub(super) fn next(&mut self, batch: impl FnOnce() -> Option<v1::Batch>, now: Instant) -> Option<Word> {
+    /// The next part of an encoded batch. `None`: there is no room, or no batch.
+    pub(super) fn next(&mut self, batch: impl FnOnce() -> Option<Bytes>, now: Instant) -> Option<Word> {
         if !self.has_room() {
             return None;
         }
         if self.rest.is_empty() {
-            let batch = batch()?;
-            let bytes = proto::size_of_batch(&batch);
-            if bytes <= proto::PART_BYTES {
-                self.send(bytes, now);
-                return Some(Word::Batch(batch));
-            }
-            self.rest = proto::batch_to_bytes(&batch);
+            self.rest = batch()?;
         }
         let data = self.rest.split_to(self.rest.len().min(proto::PART_BYTES));
         self.send(data.len(), now);
@@ -89,15 +83,16 @@ impl Pipe {
 mod tests {
     use super::*;
 
-    fn batch(bytes: usize) -> v1::Batch {
-        v1::Batch { sequence: 1, segment: vec![7; bytes].into(), ..v1::Batch::default() }
+    fn batch(bytes: usize) -> Bytes {
+        let segment = vec![7; bytes].into();
+        proto::batch_to_bytes(&v1::Batch { sequence: 1, segment, ..v1::Batch::default() })
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_large_batch_goes_in_parts_and_a_small_one_as_it_is() {
+    async fn a_large_batch_goes_in_parts_and_a_small_one_is_one_part() {
         let now = Instant::now();
         let mut pipe = Pipe::new();
-        assert!(matches!(pipe.next(|| Some(batch(100)), now), Some(Word::Batch(_))));
+        assert_eq!(pipe.next(|| Some(batch(100)), now), Some(Word::Part(v1::Part { data: batch(100), last: true })));
         let large = batch(10_000);
         let (mut bytes, mut parts) = (Vec::new(), 0);
         loop {
@@ -109,11 +104,11 @@ mod tests {
                 break;
             }
         }
-        assert_eq!((parts, proto::batch_from_bytes(bytes.into())), (3, Ok(large)));
+        assert_eq!((parts, Bytes::from(bytes)), (3, large));
         assert_eq!(pipe.next(|| None, now), None);
     }
 
-    /// What is on its way at most when each byte takes so long, after a while.
+    /// The most bytes in flight after a while on a link of this speed.
     async fn on_its_way(bytes_a_second: u64) -> u64 {
         let mut pipe = Pipe::new();
         let (mut most, mut read) = (0, 0);

@@ -1,4 +1,4 @@
-//! The worker's side of the protocol, against a coordinator that says what the test wants it to say.
+//! The worker's side of the protocol, against a coordinator whose messages come from the test.
 
 use std::{
     sync::{Arc, Mutex},
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::coordinator::{Coordinator, Line, Presence};
 use super::{Config, Error, Timing};
+use crate::pacer::Timer;
 use crate::{
     Worker,
     fakes::{Cast, Does, FakeAgent, plan, resources, scenario},
@@ -30,7 +31,7 @@ mod streams;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A worker at work, and what it works with.
+/// A running worker and its surroundings.
 struct Scene {
     coordinator: Coordinator,
     plan: Arc<Plan>,
@@ -64,7 +65,7 @@ impl Scene {
         let plan = plan(&scenario(steps, json!({})), 1_000);
         let coordinator = Coordinator::new(&plan);
         coordinator.bytes_a_second.store(bytes_a_second, std::sync::atomic::Ordering::Relaxed);
-        let config = Config { name: "w1".to_owned(), slots, timing: Timing::default() };
+        let config = Config { name: "w1".to_owned(), slots, timing: Timing::default(), timer: Timer::Runtime };
         let own = cast.resources();
         let resources = resources(Arc::clone(&cast.agent) as _, own.models.clone(), crate::environment::Execution::Off);
         let drain = CancellationToken::new();
@@ -72,7 +73,7 @@ impl Scene {
         Self { coordinator, plan, worker, drain, asked_at: Arc::default() }
     }
 
-    /// A stream of which the worker was welcomed.
+    /// Opens a stream up to the welcome.
     async fn welcomed(&mut self) -> Line {
         let line = self.coordinator.line().await;
         line.welcome(0).await;
@@ -80,7 +81,8 @@ impl Scene {
     }
 
     fn lease(&self, first: u64, end: u64) -> v1::Lease {
-        v1::Lease { run: "r".to_owned(), plan_digest: self.plan.digest().as_str().to_owned(), first, end, epoch: 1 }
+        let plan_digest = self.plan.digest().as_str().to_owned();
+        v1::Lease { run: "r".to_owned(), plan_digest, first, end, epoch: 1, ..v1::Lease::default() }
     }
 
     fn asked(&self) -> usize {

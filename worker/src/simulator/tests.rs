@@ -1,4 +1,4 @@
-//! Asking for the user's next line: what is asked, what comes of the answer, and what of a failure.
+//! The request for the user's next line, and what its answers and failures lead to.
 
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
@@ -9,8 +9,10 @@ use user::{Situation, User};
 
 use super::{Drafted, draft};
 
-/// Ends an answer that the model's limit cut.
+/// Marks an answer that was cut at the model's token limit.
 const CUT: &str = "[cut]";
+/// Marks an answer that a filter stopped.
+const FILTERED: &str = "[filtered]";
 
 #[derive(Debug, Default)]
 struct Script {
@@ -31,7 +33,12 @@ impl llm::Call<llm::chat::Request> for Script {
         let answer = self.answers.lock().unwrap().pop_front().expect("the script has an answer");
         answer.map(|text| {
             let (text, is_cut) = text.strip_suffix(CUT).map_or((text, false), |text| (text, true));
-            let finish = if is_cut { llm::chat::Finish::Length } else { llm::chat::Finish::Stop };
+            let (text, is_filtered) = text.strip_suffix(FILTERED).map_or((text, false), |text| (text, true));
+            let finish = match (is_cut, is_filtered) {
+                (true, _) => llm::chat::Finish::Length,
+                (_, true) => llm::chat::Finish::Refused,
+                _ => llm::chat::Finish::Stop,
+            };
             llm::chat::Reply { text: text.to_owned(), finish, ..llm::chat::Reply::default() }
         })
     }
@@ -65,13 +72,14 @@ async fn ask(
     };
     let simulator = simulator(temperature);
     let user = User::new(&simulator, true).unwrap();
-    let situation = Situation { opening: &[], turns: &[], calls: &[], exchanges: 3, line: 4, lines_left: 5, seed: 42 };
+    let situation =
+        Situation { opening: &[], turns: &[], steps: &[], calls: &[], exchanges: 3, line: 4, lines_left: 5, seed: 42 };
     let line = draft(&user, &situation, &script, context, true, None, &mut Vec::new()).await;
     (line, script.asked.into_inner().unwrap())
 }
 
 #[tokio::test]
-async fn the_line_is_clean_and_what_led_to_it_is_kept() {
+async fn the_line_is_clean_and_its_draft_is_kept() {
     let (line, asked) = ask(0.0, [Ok("User: \"I want a refund.\"")]).await;
     let line = line.unwrap();
     assert_eq!(line.draft.say, "I want a refund.");
@@ -118,6 +126,13 @@ async fn a_simulator_that_fails_is_our_fault_and_gets_no_words_of_ours() {
             2,
         ),
         (
+            vec![Ok("I want my[filtered]")],
+            FailureKind::SimulatorFailed,
+            Blame::UserSim,
+            "the simulated user's model refused, or a filter stopped its line: it answered \"I want my\"",
+            1,
+        ),
+        (
             vec![Err(timed_out)],
             FailureKind::SimulatorFailed,
             Blame::UserSim,
@@ -144,6 +159,15 @@ async fn a_line_that_is_cut_is_asked_for_once_more_with_twice_the_room() {
     let (line, asked) = ask(0.7, [Ok("I want my[cut]"), Ok("I want my money back.")]).await;
     assert_eq!(line.unwrap().draft.say, "I want my money back.");
     assert_eq!(asked.iter().map(|request| request.max_tokens).collect::<Vec<_>>(), [Some(120), Some(240)]);
+    // Words of the other side are refused instead, but not in a thought that was cut.
+    for (cut, sent_back, room) in [
+        ("How can I help you? I[cut]", 1, [Some(120), Some(120)]),
+        ("<think>How can I help you?[cut]", 0, [Some(120), Some(240)]),
+    ] {
+        let (line, asked) = ask(0.7, [Ok(cut), Ok("I want my money back.")]).await;
+        assert_eq!(line.unwrap().sent_back, sent_back);
+        assert_eq!(asked.iter().map(|request| request.max_tokens).collect::<Vec<_>>(), room);
+    }
     let (line, asked) = ask(0.7, [Ok("I want my[cut]"), Ok("I want[cut]")]).await;
     let failure = line.unwrap_err();
     assert_eq!((failure.kind, failure.blame), (FailureKind::SimulatorFailed, Blame::UserSim));
@@ -158,11 +182,30 @@ async fn an_end_that_comes_too_early_goes_back_once_with_the_reason() {
     let (line, asked) = ask(0.7, [Ok("Is it done?\n###DONE###"), Ok("Is it done? Please tell me.")]).await;
     let line = line.unwrap();
     assert_eq!((line.draft.say.as_str(), line.draft.signal, line.sent_back), ("Is it done? Please tell me.", None, 1));
-    let added: Vec<(&str, &str)> =
-        asked[1].messages[asked[0].messages.len()..].iter().map(|it| (it.role.name(), it.content.as_str())).collect();
-    assert_eq!(added[0], ("assistant", "Is it done?\n###DONE###"));
-    assert!(added[1].1.starts_with("You end the talk and ask a question."), "{added:?}");
-    // The second time it stands.
+    assert_eq!(asked[1].messages.len(), asked[0].messages.len());
+    let card = &asked[1].messages.last().unwrap().content;
+    assert!(card.contains("\nYour last draft was refused. You end the talk and ask a question."), "{card}");
+    assert_eq!((asked[0].temperature, asked[1].temperature), (Some(0.7), Some(1.0)));
+    // The second time it is accepted.
     let (line, asked) = ask(0.7, [Ok("Is it done?\n###DONE###"), Ok("Done?\n###DONE###")]).await;
     assert_eq!((line.unwrap().draft.signal, asked.len()), (Some(Signal::Done), 2));
+}
+
+#[tokio::test]
+async fn the_temperature_rises_with_each_refused_draft_and_never_falls() {
+    const FLIP: &str = "How can I help you today?";
+    let temperatures = |asked: &[llm::chat::Request]| -> Vec<String> {
+        asked.iter().map(|request| format!("{:.1}", request.temperature.unwrap_or_default())).collect()
+    };
+    for (temperature, expected) in
+        [(0.0, ["0.0", "0.3", "0.6"]), (0.3, ["0.3", "0.6", "0.9"]), (1.5, ["1.5", "1.5", "1.5"])]
+    {
+        let (line, asked) = ask(temperature, [Ok(FLIP), Ok(FLIP), Ok("I want my money back.")]).await;
+        assert_eq!(line.unwrap().sent_back, 2);
+        assert_eq!(temperatures(&asked), expected);
+        assert!(
+            asked.iter().all(|request| request.messages.iter().all(|message| message.content != FLIP)),
+            "{asked:?}"
+        );
+    }
 }

@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use crate::http::{self, Service};
 
-/// An answer is a word and a sentence.
+/// An answer is one word and one sentence.
 const MOST_BYTES: usize = 64 * 1024;
 
 /// A hook as `gabfest.yaml` describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
-    /// Where the conversation is posted to. Redirects are not followed.
+    /// The URL that receives the conversation by POST. Redirects are not followed.
     pub url: String,
     /// For the whole call, from the connection to the last byte.
     #[serde(default = "default_timeout_ms")]
@@ -34,7 +34,7 @@ fn default_timeout_ms() -> u64 {
 }
 
 impl Settings {
-    /// What is wrong with it: the key and the reason.
+    /// What is wrong with the settings: the key and the reason.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
         http::fault(&self.url, self.timeout_ms)
@@ -47,7 +47,7 @@ pub struct Hook {
     timeout: Duration,
 }
 
-/// What a hook says.
+/// The answer of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub stop: bool,
@@ -106,7 +106,7 @@ fn read(body: &[u8]) -> Result<Answer, Error> {
     Ok(Answer { stop, reason })
 }
 
-/// An address may hold a token, so only its host is shown.
+/// Shows only the host, because an address may hold a token.
 impl fmt::Debug for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hook")

@@ -1,4 +1,4 @@
-//! Words by which a condition is known, found as whole words: "great" is not said by who says "greater".
+//! Finds keywords in a text as whole words: "greater" does not contain "great".
 
 use scenario::conversation::Condition;
 
@@ -6,7 +6,7 @@ use scenario::conversation::Condition;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum List<'a> {
     Written(&'a [String]),
-    /// The condition's own, where the scenario writes none.
+    /// The condition's own list, for scenarios without one.
     Usual(&'static [&'static str]),
 }
 
@@ -26,14 +26,14 @@ pub(super) fn usual(condition: Condition) -> Option<List<'static>> {
     Some(List::Usual(words))
 }
 
-/// The first keyword of the list that is said in `text`, as it was written. Case, the kind of apostrophe and
-/// the kind of space make no difference.
+/// The first keyword of the list in `text`, as the list spells it. Case, the kind of apostrophe and the kind of space
+/// make no difference.
 pub(super) fn first_in<'a>(text: &str, list: List<'a>) -> Option<&'a str> {
     let text = plain(text);
-    let said = |keyword: &&str| is_said(&text, &plain(keyword));
+    let is_found = |keyword: &&str| contains(&text, &plain(keyword));
     match list {
-        List::Written(words) => words.iter().map(String::as_str).find(said),
-        List::Usual(words) => words.iter().copied().find(said),
+        List::Written(words) => words.iter().map(String::as_str).find(is_found),
+        List::Usual(words) => words.iter().copied().find(is_found),
     }
 }
 
@@ -50,7 +50,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-fn is_said(text: &str, keyword: &str) -> bool {
+fn contains(text: &str, keyword: &str) -> bool {
     let (Some(first), Some(last)) = (keyword.chars().next(), keyword.chars().next_back()) else { return false };
     text.match_indices(keyword).any(|(at, found)| {
         let before = text[..at].chars().next_back();

@@ -1,4 +1,4 @@
-//! Which condition ends which conversation, and what happens where that cannot be decided.
+//! Which condition ends which conversation, and what happens if a condition cannot be decided.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -13,6 +13,7 @@ use record::{Blame, FailureKind, Scope, Turn, turn::Origin};
 use scenario::conversation::{Condition, Stop, StopJudge};
 
 use super::{Decisions, decide};
+use crate::fakes::{YES, with_quotes};
 
 #[derive(Debug, Default)]
 struct Judge {
@@ -31,9 +32,10 @@ impl llm::Named for Replies {
 
 #[async_trait]
 impl llm::Call<llm::chat::Request> for Replies {
-    async fn ask(&self, _: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
+    async fn ask(&self, request: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
         let reply = self.0.lock().unwrap().pop_front().expect("the judge was not to be asked so often");
-        reply.map(|text| llm::chat::Reply { text: text.to_owned(), ..llm::chat::Reply::default() })
+        reply
+            .map(|text| llm::chat::Reply { text: with_quotes(text.to_owned(), request), ..llm::chat::Reply::default() })
     }
 }
 
@@ -65,6 +67,7 @@ fn turn(number: u32, user: &str, agent: &str) -> Turn {
         actions: Vec::new(),
         started_micros: 0,
         duration_micros: 0,
+        response_micros: None,
         calls: Vec::new(),
         notes: Vec::new(),
         simulated: None,
@@ -146,7 +149,7 @@ async fn the_rows_of_the_facts_hold() {
             "Excellent, everything is working now",
             4,
             judged(CustomCondition, 0.8),
-            Some("yes"),
+            Some(YES),
             (1, Some("custom_condition")),
         ),
         (
@@ -205,7 +208,7 @@ async fn each_condition_listens_to_whom_it_is_about() {
     assert_eq!(ask(&[stop(CustomCondition)], &[], []).await.unwrap(), Decisions::default());
 }
 
-/// What a scenario lets the user say first was said before the agent had answered.
+/// Scripted lines of the user come before the agent's first answer.
 #[tokio::test]
 async fn words_before_the_first_reply_end_nothing() {
     use Condition::{AgentProvidesSolution, CustomCondition, GoalAchieved, UserExpressesSatisfaction};
@@ -217,7 +220,7 @@ async fn words_before_the_first_reply_end_nothing() {
         (working(UserExpressesSatisfaction), vec![internet(), turn(2, "It is working now", "Fine.")], true),
         (working(UserExpressesSatisfaction), vec![internet(), turn(2, "It is networking", "Fine.")], false),
         (working(UserExpressesSatisfaction), vec![internet(), turn(2, "No.", "Is it working?")], false),
-        // Nobody needs to ask a judge, either.
+        // No judge is needed either.
         (judged(UserExpressesSatisfaction, 0.8), vec![internet()], false),
         (working(GoalAchieved), vec![internet()], false),
         (working(GoalAchieved), vec![internet(), turn(2, "Well?", "I try.")], false),
@@ -236,23 +239,29 @@ async fn words_before_the_first_reply_end_nothing() {
 }
 
 #[tokio::test]
-async fn the_judge_decides_by_its_threshold_and_only_where_it_is_needed() {
+async fn the_judge_decides_by_its_threshold_and_only_if_needed() {
     use Condition::{ConversationStuck, CustomCondition, GoalAchieved, UserExpressesSatisfaction};
     const SURE: &str = r#"{"judgment":"yes","confidence":0.9,"reasoning":"it works"}"#;
     const UNSURE: &str = r#"{"judgment":"yes","confidence":0.6,"reasoning":"maybe"}"#;
+    const UNLIKELY: &str = r#"{"judgment":"yes","confidence":0.2,"reasoning":"hardly"}"#;
     const NO: &str = r#"{"judgment":"no","confidence":0.1,"reasoning":"no"}"#;
+    const CANNOT_TELL: &str = r#"{"judgment":"cannot_tell","confidence":0.9,"reasoning":"too early"}"#;
+    const NOT_APPLICABLE: &str = r#"{"judgment":"not_applicable","confidence":0.9,"reasoning":"no order"}"#;
     let both = |condition| Stop { keywords: Some(vec!["done".to_owned()]), ..judged(condition, 0.8) };
     for (stop, turn, reply, fires) in [
         (judged(CustomCondition, 0.8), ("a", "b"), Some(SURE), true),
         (judged(CustomCondition, 0.8), ("a", "b"), Some(UNSURE), false),
         (judged(CustomCondition, 0.5), ("a", "b"), Some(UNSURE), true),
+        (judged(CustomCondition, 0.5), ("a", "b"), Some(UNLIKELY), false),
         (judged(CustomCondition, 0.0), ("a", "b"), Some(NO), false),
-        // The judge alone, whatever was said.
+        (judged(CustomCondition, 0.0), ("a", "b"), Some(CANNOT_TELL), false),
+        (judged(CustomCondition, 0.0), ("a", "b"), Some(NOT_APPLICABLE), false),
+        // Only the judge decides, whatever the keywords say.
         (judged(GoalAchieved, 0.8), ("done", "done"), Some(NO), false),
         (both(GoalAchieved), ("done", "done"), Some(NO), false),
-        // A question in the place of the usual keywords.
+        // A question replaces the default keywords.
         (judged(UserExpressesSatisfaction, 0.8), ("Thanks!", "b"), Some(NO), false),
-        // Keywords first, and the judge where none is said.
+        // Keywords first; the judge if none is found.
         (both(UserExpressesSatisfaction), ("done", "b"), None, true),
         (both(UserExpressesSatisfaction), ("a", "b"), Some(SURE), true),
         (judged(ConversationStuck, 0.8), ("a", "b"), Some(SURE), true),
@@ -275,7 +284,7 @@ async fn the_first_condition_that_holds_is_remembered_and_the_rest_is_not_asked(
     assert_eq!(decisions.fired.as_deref(), Some("escalation_needed"));
     assert_eq!(
         decisions.asked,
-        ["user_expresses_satisfaction: no, no keyword was said", "escalation_needed: yes, \"transfer\" was said"]
+        ["user_expresses_satisfaction: no, no keyword was found", "escalation_needed: yes, \"transfer\" was found"]
     );
 }
 
@@ -295,7 +304,7 @@ async fn a_judge_that_fails_is_our_fault() {
 }
 
 #[tokio::test]
-async fn a_hook_that_nobody_set_up_is_a_fault_of_the_settings() {
+async fn a_missing_hook_is_a_fault_of_the_settings() {
     let stops = [Stop { hook: Some("mine".to_owned()), ..stop(Condition::CustomCondition) }];
     let failure = ask(&stops, &[("a", "b")], []).await.unwrap_err();
     assert_eq!((failure.kind, failure.blame), (FailureKind::Misconfigured, Blame::Config));

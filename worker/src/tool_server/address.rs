@@ -7,9 +7,9 @@ const LONGEST_URL: usize = 256;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolAddress {
-    /// `None`: a free port, reachable from this machine only.
+    /// `None`: a free port, reachable only from this machine.
     listen: Option<SocketAddr>,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     url: Option<String>,
 }
 
@@ -21,7 +21,7 @@ pub enum Error {
     Query,
     #[error("the url has more than {LONGEST_URL} bytes")]
     Long,
-    #[error("{0} is no address that agents can be told: say by which url they reach it")]
+    #[error("agents cannot connect to {0}: set the url that they reach")]
     Anywhere(SocketAddr),
 }
 
@@ -53,7 +53,7 @@ impl ToolAddress {
         self.url.clone().unwrap_or_else(|| format!("http://{bound}"))
     }
 
-    /// The hosts that requests may name. A web page whose own name resolves to this machine is not among them.
+    /// The hosts that requests may name. This refuses a web page whose own name resolves to this machine.
     pub(super) fn hosts(&self, bound: SocketAddr) -> Vec<String> {
         let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
         if !bound.ip().is_unspecified() {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agents_are_told_where_they_reach_it() {
+    fn agents_get_a_reachable_address() {
         let bound: SocketAddr = "127.0.0.1:4711".parse().unwrap();
         let rows = [
             (None, None, "http://127.0.0.1:4711", None),

@@ -15,7 +15,7 @@ use super::journal::Journal;
 pub(super) struct Handler {
     tools: Arc<Tools>,
     pub(super) journal: Journal,
-    /// Cancelled when the trial ends; calls that are held end with it.
+    /// Cancelled when the trial ends, which also ends delayed calls.
     pub(super) over: CancellationToken,
     reading: Semaphore,
 }
@@ -23,7 +23,7 @@ pub(super) struct Handler {
 /// How many calls of one trial have their arguments read at the same time; others wait.
 pub(super) const MOST_READ: usize = 4;
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Answered(Answer),
@@ -45,7 +45,7 @@ impl Handler {
     }
 
     /// Records a call and answers it after the mock's delay. `written`: the arguments as the caller wrote them. `id` is
-    /// empty if the caller gives none.
+    /// empty if the caller sends none.
     ///
     /// Drops the arguments before the delay, since many calls may be delayed at once.
     pub(super) async fn call(&self, id: &str, tool: &str, arguments: Value, written: String) -> Outcome {
@@ -67,7 +67,7 @@ impl Handler {
         }
     }
 
-    /// Waits until the arguments of one more call may be read.
+    /// Waits until the arguments of another call may be read.
     pub(super) async fn reads(&self) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed.
         self.reading.acquire().await.ok()

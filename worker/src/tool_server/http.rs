@@ -1,4 +1,4 @@
-//! Tools by plain HTTP: a list of them, and a POST of JSON arguments to each.
+//! Tools over plain HTTP: a list of them, and a POST of JSON arguments to each.
 
 use std::sync::Arc;
 
@@ -71,8 +71,8 @@ fn read(body: &[u8]) -> Result<(Value, String), String> {
     if text.is_empty() {
         return Ok((Value::Object(Map::new()), "{}".to_owned()));
     }
-    // serde_json reads 128 levels and no more.
-    let value = serde_json::from_str(text).map_err(|error| format!("the arguments are no JSON: {error}"))?;
+    // serde_json reads at most 128 levels.
+    let value = serde_json::from_str(text).map_err(|error| format!("the arguments are not JSON: {error}"))?;
     Ok((value, text.to_owned()))
 }
 

@@ -26,7 +26,7 @@ struct Kept {
     results: Vec<(u64, String)>,
 }
 
-/// What has happened since the last call of `take`.
+/// What happened since the last call of `take`.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) calls: Vec<(u64, ToolCall)>,
@@ -42,7 +42,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl Journal {
-    /// Records a call. `None`: there were too many.
+    /// Records a call; `None` if the turn has too many.
     pub(super) fn begin(&self, call: ToolCall) -> Option<Entry<'_>> {
         let mut kept = self.lock();
         if kept.taken + kept.calls.len() + kept.open.len() >= MOST_CALLS || kept.bytes > MOST_BYTES {
@@ -55,7 +55,7 @@ impl Journal {
         Some(Entry { journal: self, number })
     }
 
-    /// Counts calls and bytes from zero. Calls that are still being answered keep counting.
+    /// Resets the counts of calls and bytes. Calls that are still being answered keep counting.
     pub(crate) fn begin_turn(&self) {
         let mut kept = self.lock();
         (kept.taken, kept.bytes) = (0, 0);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_stand_in_the_order_in_which_they_came() {
+    fn calls_are_in_order_of_arrival() {
         let journal = Journal::default();
         let (first, second) = (journal.begin(call("a")).unwrap(), journal.begin(call("b")).unwrap());
         second.answered("2");
@@ -128,7 +128,7 @@ mod tests {
         journal.begin_turn();
         journal.begin(call("a")).expect("another turn").answered(&"x".repeat(MOST_BYTES + 1));
         assert!(journal.begin(call("a")).is_none());
-        // Calls that are held count until they are over.
+        // Delayed calls count until they end.
         journal.take();
         journal.begin_turn();
         let held: Vec<Entry<'_>> = (0..MOST_CALLS).map(|_| journal.begin(call("a")).unwrap()).collect();

@@ -38,7 +38,7 @@ struct Opened {
 pub enum Error {
     #[error("listen on {address} for calls of tools: {source}")]
     Listen { address: SocketAddr, source: io::Error },
-    #[error("make a path that nobody guesses: {0}")]
+    #[error("create an unguessable path: {0}")]
     Randomness(getrandom::Error),
 }
 
@@ -65,7 +65,7 @@ impl ToolServer {
         self.0.place.named()
     }
 
-    /// Serves these tools under a path of their own until the registration is dropped.
+    /// Serves these tools under their own path until the registration is dropped.
     pub(crate) async fn register(&self, tools: Arc<Tools>) -> Result<Registration, Error> {
         let opened = self.opened().await?;
         let token = token::new().map_err(Error::Randomness)?;

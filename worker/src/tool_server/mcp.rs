@@ -28,7 +28,7 @@ use super::{
 /// The key in a call's `_meta` by which an agent says which call of its reply this one is.
 const CALL_ID: &str = "toolCallId";
 
-/// The tools of one trial. Made for each request: nothing is kept between two.
+/// The tools of one trial. Created for each request; nothing is kept between requests.
 struct Server(Arc<Handler>);
 
 /// Answers one request.
@@ -38,7 +38,7 @@ pub(super) async fn serve(State(served): State<Arc<Served>>, Path(token): Path<S
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_allowed_hosts(served.hosts.iter().cloned())
-        // Programs name no origin. A page in a browser does, and none is meant to call tools.
+        // Programs send no origin. A page in a browser does, and must not call tools.
         .enforce_origin_validation()
         .with_max_request_body_bytes(MOST_BYTES)
         .with_cancellation_token(handler.over.child_token());
@@ -75,7 +75,7 @@ impl ServerHandler for Server {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // The library takes `_meta` out of the call and keeps it beside it.
+        // The library moves `_meta` from the call to the context.
         let id = context.meta.0.0.get(CALL_ID).and_then(Value::as_str).filter(|id| id.len() <= LONGEST_ID);
         let arguments = Value::Object(call.arguments.unwrap_or_default());
         let written = arguments.to_string();

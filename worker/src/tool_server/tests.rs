@@ -114,7 +114,7 @@ async fn tools_are_listed_and_called_by_http() {
     let wrong = client().get(format!("{url}/look")).send().await.unwrap();
     assert_eq!(wrong.status().as_u16(), 405);
 
-    // What could not be read was no call; everything else was, as it was written.
+    // Unreadable arguments are not a call; everything else was recorded as it was written.
     let calls = written(&registration.journal().take().calls);
     assert_eq!(calls.len(), 12, "{calls:?}");
     assert_eq!(calls[1], r#"look({ "id" : "1" }) = {"status":"shipped"}"#);
@@ -157,15 +157,15 @@ async fn tools_are_listed_and_called_by_the_model_context_protocol() {
     let calls = written(&registration.journal().take().calls);
     assert_eq!(calls.len(), 5, "{calls:?}");
     assert_eq!(calls[0], r#"shop_look({"id":"1"}) = {"status":"shipped"}"#);
-    // The conversation ends, and the agent's client finds nothing any more.
+    // The conversation ends, and its path no longer exists.
     drop(registration);
     assert!(call("shop_text", json!({})).await.is_err());
 }
 
-/// A tool, its arguments, and what is answered.
+/// A tool, its arguments, and the answer.
 type Call = (&'static str, Value, u16, Value);
 
-/// The mocks of files that nobody here wrote.
+/// The mocks of real files.
 #[tokio::test]
 async fn mocks_of_real_cases_answer() {
     let Some(cases) = std::env::var_os("GABFEST_CASES") else {
@@ -281,7 +281,7 @@ async fn pages_of_the_web_are_turned_away() {
 }
 
 #[tokio::test]
-async fn nobody_finds_the_tools_of_another_conversation() {
+async fn tools_of_other_conversations_are_hidden() {
     let server = ToolServer::default();
     assert_eq!(server.registrations(), None, "nothing listens before somebody needs it");
     let (one, two) = (registration(&server).await, registration(&server).await);
@@ -334,7 +334,7 @@ async fn a_delay_passes_before_the_answer() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_is_said() {
+async fn a_used_address_is_reported() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let place = ToolAddress::new(taken.local_addr().ok(), None).unwrap();
     let server = ToolServer::new(place);

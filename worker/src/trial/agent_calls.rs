@@ -8,7 +8,7 @@ use std::{
 use agent::{Agent, Spent};
 use record::{Call, FailureKind, Role, Usd, by_model};
 
-use crate::recorder::{Took, failed_call, finish_of, micros, tokens_of};
+use crate::recorder::{Took, failed_call, finish_of, limits_of, micros, tokens_of};
 
 /// Every answered request of an exchange, empty answers included. `held`: how long admission withheld the first one.
 pub(crate) fn answered_calls(agent: &str, reply: &agent::Reply, started_micros: u64, held: Duration) -> Vec<Call> {
@@ -35,6 +35,7 @@ fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited:
         total_micros: micros(reply.timing.total),
         retried_micros: micros(reply.timing.retried),
         tokens: tokens_of(usage),
+        texts: None,
         estimated: usage.estimated,
         cost: reply.cost_nanos.map(Usd),
         plain_priced: reply.plain_priced,
@@ -46,6 +47,7 @@ fn answered_call(agent: &str, reply: &agent::Reply, started_micros: u64, waited:
         error: None,
         error_kind: None,
         of_trial: false,
+        limits: limits_of(&reply.learned),
     }
 }
 
@@ -67,7 +69,7 @@ pub(crate) struct Broken<'a> {
 }
 
 impl<'a> Broken<'a> {
-    /// `elapsed`: since the agent was asked. `timeout`: what it was given.
+    /// `elapsed`: since the agent was called. `timeout`: of this call.
     pub(crate) fn new(agent: &'a dyn Agent, error: &'a agent::Error, elapsed: Duration, timeout: Duration) -> Self {
         if let Spent::Known(reply) = &error.spent {
             let (last_took, last_waited) = (reply.timing.total, reply.timing.wait);
@@ -79,7 +81,7 @@ impl<'a> Broken<'a> {
         let mut last_waited = effort.waited;
         let mut last_took = elapsed.saturating_sub(part(agent::Reply::ended) + last_waited);
         if error.kind == FailureKind::AgentTimeout {
-            // The agent used its timeout and no more. The rest was rate-limit wait.
+            // The agent used its whole timeout. The rest was rate-limit wait.
             let had = timeout.saturating_sub(part(agent::Reply::took));
             last_waited += last_took.saturating_sub(had);
             last_took = last_took.min(had);
@@ -88,7 +90,7 @@ impl<'a> Broken<'a> {
         Self { agent, error, took: part(agent::Reply::took) + last_took, last_took, last_waited }
     }
 
-    /// What the agent had said and done before the failure.
+    /// What the agent said and did before the failure.
     pub(crate) fn reply(&self) -> Option<&'a agent::Reply> {
         match &self.error.spent {
             Spent::Known(reply) => Some(reply),

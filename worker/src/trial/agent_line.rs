@@ -16,7 +16,7 @@ pub(crate) struct AgentLine {
     session: Option<Box<dyn Session>>,
     /// The number of the first turn of each conversation with the agent.
     opened: Vec<u32>,
-    /// What the agent's next conversation begins with; `None`: the scenario's own opening.
+    /// The history of the agent's next conversation; `None`: the scenario's own opening.
     history: Option<Vec<Message>>,
     /// The call that the agent has not answered yet.
     asked: Option<Asked>,
@@ -36,7 +36,7 @@ impl AgentLine {
         self.session.is_some()
     }
 
-    /// Counts one more conversation, which begins with turn `first_turn`. Returns its number, from 1.
+    /// Counts another conversation, which starts at turn `first_turn`. Returns its number, from 1.
     pub(super) fn count_conversation(&mut self, first_turn: u32) -> usize {
         self.opened.push(first_turn);
         self.opened.len()
@@ -76,13 +76,13 @@ impl AgentLine {
         }
     }
 
-    /// The next turn opens a new conversation, in which the agent knows these messages and no others.
+    /// The next turn opens a new conversation, in which the agent has only these messages.
     pub(super) fn restart_with(&mut self, messages: Vec<Message>) {
         self.session = None;
         self.history = Some(messages);
     }
 
-    /// Records a call that the trial does not wait for any more: it may be charged all the same.
+    /// Records an abandoned call, which may be charged nevertheless.
     pub(super) fn give_up(&mut self, log: &CallLog) {
         let Some(Asked { agent, started_micros, held, at }) = self.asked.take() else { return };
         let took = Took::given_up(held, at.elapsed());

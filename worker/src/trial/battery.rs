@@ -1,5 +1,5 @@
-//! A conversation of a quality battery: a tester or a test speaks, the agent answers, and the whole is examined at the
-//! end.
+//! A conversation of a quality battery: a tester or a test speaks, the agent answers, and the conversation is examined
+//! at the end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -39,7 +39,7 @@ pub(super) async fn examine(stage: &mut Stage, step: u32, battery: &Battery) -> 
         compat: battery.compat,
         saved: battery.saved.is_some(),
     };
-    // A conversation that breaks off has a head too.
+    // An aborted conversation has a head too.
     stage.examined = Some(Box::new(Examined { head, replies: Vec::new() }));
     let first_turn = stage.transcript.len();
     match &battery.saved {
@@ -48,7 +48,8 @@ pub(super) async fn examine(stage: &mut Stage, step: u32, battery: &Battery) -> 
     }
     let conversation =
         Conversation { battery, examination: &examination, turns: &stage.transcript.turns()[first_turn..], step };
-    let battery::Found { judgments, replies } = battery::examine(conversation, &stage.judges()).await;
+    let judges = stage.judges().gated(stage.ticket.scripts.plan().gates.judges.as_ref());
+    let battery::Found { judgments, replies } = battery::examine(conversation, &judges).await;
     stage.judgments.extend(judgments);
     if let Some(examined) = &mut stage.examined {
         examined.replies = replies;
@@ -84,7 +85,7 @@ async fn hold(stage: &mut Stage, step: u32, battery: &Battery, examination: &Exa
             }
         };
         if let Some(messages) = battery.agent_memory {
-            // The line that is said now is one of them.
+            // The new line is one of them.
             stage.line.restart_with(last(&history, messages as usize - 1).to_vec());
         }
         let cue = test.as_ref().and_then(|test| cue(test, examination));
@@ -96,7 +97,7 @@ async fn hold(stage: &mut Stage, step: u32, battery: &Battery, examination: &Exa
     Ok(())
 }
 
-/// A model speaks, which has seen the last turns.
+/// Asks a model, which has seen the last turns, for the next line.
 async fn model_line(
     stage: &mut Stage,
     battery: &Battery,
@@ -116,7 +117,7 @@ async fn model_line(
     };
     match next_line(stage, &mut user, place).await? {
         Next::Say(line) => Ok(line.words),
-        // The tester of a battery may not end the talk.
+        // The tester of a battery may not end the conversation.
         Next::Stop(_) => Ok(String::new()),
     }
 }
@@ -130,7 +131,7 @@ fn recall(stage: &mut Stage, step: u32, saved: &Saved) {
     }
 }
 
-/// Another agent speaks: to it, the agent under test is the user.
+/// Asks another agent for the next line. It sees the agent under test as its user.
 async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout: Duration) -> Result<String, Failure> {
     let number = stage.transcript.next_number();
     let tester = stage.agent(name, " to be the tester")?;
@@ -181,13 +182,13 @@ fn last(history: &[Message], messages: usize) -> &[Message] {
 fn cue(test: &Test, examination: &Examination) -> Option<Arc<llm::Cue>> {
     let set = examination.set(test.requirement, test.set)?;
     if set.kind == Kind::If {
-        // The mock would repeat the tester, which is what the requirement forbids.
+        // The mock would repeat the tester, which the requirement forbids.
         let text = "Let us talk about something nicer.".to_owned();
         return Some(Arc::new(llm::Cue { text, ..llm::Cue::default() }));
     }
     let text = match (test.part, &set.answer) {
         (Part::Question, Some(Answer::Text(text))) => {
-            // The answer, with the word by which an answering model recognises it.
+            // The answer, with the keyword by which an answering model recognises it.
             let asked = set.extract.as_deref().unwrap_or_default().trim_end_matches('?');
             format!("The {}: {text}.", asked.rsplit(' ').next().unwrap_or_default())
         }

@@ -1,4 +1,4 @@
-//! The record of a trial that was played: its verdict, whose failure it was, and its figures.
+//! The record of a played trial: its verdict, the blame for a failure, and its figures.
 
 use record::{
     Failure, FailureKind, Trial,
@@ -10,7 +10,7 @@ use telemetry::trace::Played;
 
 use super::{stage::Stage, user_conduct};
 
-/// `broken`: why the trial was not played to its end.
+/// `broken`: why the trial was aborted.
 pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
     let scenario = &stage.script.scenario;
     let (progress, transcript) = (&stage.progress, &stage.transcript);
@@ -32,6 +32,7 @@ pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         turns: transcript.number(),
         conversations: progress.conversations + u32::from(has_scripted_message(stage)),
         duration_ms: u64::try_from(progress.began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        began_at_ms: u64::try_from(progress.began_millis).unwrap_or(0),
         keep_transcript,
         exhausted: transcript.is_exhausted(),
         verdict,
@@ -39,7 +40,7 @@ pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         latencies: transcript.latencies().to_vec(),
         unanswered: transcript.unanswered(),
         spend: transcript.spend(),
-        pace: transcript.pace(),
+        call_times: transcript.call_times(),
         judgments: stage.judgments.clone(),
         user: user.map(|user| Box::new(UserConduct { despite_fault, ..user })),
         examined: stage.examined.clone(),
@@ -47,7 +48,7 @@ pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
     }
 }
 
-/// Exports the trial as a trace, where the worker exports traces.
+/// Exports the trial as a trace, if the worker exports traces.
 pub(super) fn trace(stage: &Stage, trial: &Trial) {
     stage.resources.traces.trial(
         stage.calling.head,

@@ -1,4 +1,4 @@
-//! A conversation with a simulated user: say, hear, judge, until a condition ends it.
+//! A conversation with a simulated user: send a line, receive the reply, judge, until a condition ends it.
 
 use std::{slice, time::Duration};
 
@@ -120,7 +120,7 @@ async fn judge_turn(stage: &mut Stage, step: u32, turn: u32, checks: &StepChecks
     judge(stage, &checks.each_turn, what).await;
 }
 
-/// The name of the condition that ends the conversation, if one does.
+/// The name of the condition that ends the conversation, if any.
 async fn is_over(stage: &mut Stage, written: &Conversation, first_turn: usize) -> Result<Option<String>, Failure> {
     let decisions = termination::decide(
         &written.stops,
@@ -148,7 +148,7 @@ async fn is_over(stage: &mut Stage, written: &Conversation, first_turn: usize) -
 }
 
 /// The total time of a conversation. It runs only while the agent or one of its tools works: the simulated user,
-/// judges, rate-limit waits and repeated tries use none of it.
+/// judges, rate-limit waits and retries do not count.
 struct Clock {
     total: Duration,
     /// Index of the conversation's first turn.

@@ -1,4 +1,4 @@
-//! What checks read from databases: rows, and whether tables are as they were when the trial began.
+//! What checks read from databases: rows, and whether tables have changed since the trial began.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -16,7 +16,7 @@ use crate::{environment::Execution, resources::Resources};
 pub(crate) struct Tables(BTreeMap<(String, String), String>);
 
 impl Tables {
-    /// The tables that a check wants unchanged, as they are now.
+    /// The current state of the tables that a check wants unchanged.
     pub(super) async fn read(scenario: &Scenario, resources: &Resources) -> Result<Self, Failure> {
         let mut tables = Self::default();
         for check in scenario.checks() {

@@ -86,8 +86,57 @@ mod tests {
     use super::*;
     use crate::{admission::Admission, recorder::CallLog};
 
+    fn calling() -> Calling {
+        Calling {
+            log: CallLog::new(Instant::now(), crate::outbox::Owed::default(), None),
+            admission: Admission::new(),
+            context: llm::Context::default(),
+            seed: 7,
+            head: telemetry::Traces::off().head(&scenario::RunId::new("r"), 0, 1),
+        }
+    }
+
+    /// Answers later questions sooner. Its tokens tell the question.
+    #[derive(Debug)]
+    struct Hurried;
+
+    impl llm::Named for Hurried {
+        fn endpoint(&self) -> &str {
+            "hurried"
+        }
+    }
+
+    #[async_trait::async_trait]
+    impl llm::Call<llm::chat::Request> for Hurried {
+        async fn ask(&self, request: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
+            let question = u64::from(request.context.call);
+            tokio::time::sleep(std::time::Duration::from_secs(100 - question)).await;
+            let usage = llm::Usage { input: question, ..llm::Usage::default() };
+            let receipt = llm::Receipt { usage, ..llm::Receipt::default() };
+            Ok(llm::chat::Reply { receipt, ..llm::chat::Reply::default() })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_at_the_same_time_are_kept_in_the_order_of_their_questions() {
+        let calling = calling();
+        let judge = calling.recorded(Arc::new(Hurried), Role::Judge);
+        let user = calling.recorded(Arc::new(Hurried), Role::UserSim);
+        let ask = async |model: &dyn llm::Chat, number: u32| {
+            let (context, _) = calling.of_judge(1, number, calling.trace_of_turn(1));
+            let request = llm::chat::Request { context, ..llm::chat::Request::default() };
+            model.ask(&request).await.expect("an answer");
+        };
+        ask(&user, 9).await;
+        futures_util::future::join_all((0..3).map(|number| ask(&judge, number))).await;
+        ask(&user, 4).await;
+        let found: Vec<_> = calling.log.take().iter().map(|call| (call.role, call.tokens.input)).collect();
+        let judged = |number| (Role::Judge, number);
+        assert_eq!(found, [(Role::UserSim, 9), judged(0), judged(1), judged(2), (Role::UserSim, 4)]);
+    }
+
     #[tokio::test]
-    async fn scores_are_counted_under_whoever_gave_them() {
+    async fn scores_are_counted_under_their_source() {
         let mock = |name: &str| Arc::new(Mock::new(name, Behaviour::default()));
         let scores = scorer::Models { similarity: Some(mock("vectors")), ..scorer::Models::default() };
         let models = Models {
@@ -97,13 +146,7 @@ mod tests {
             scores,
             judge_max_tokens: evaluate::JUDGE_MAX_TOKENS,
         };
-        let calling = Calling {
-            log: CallLog::new(Instant::now(), crate::outbox::Owed::default()),
-            admission: Admission::new(),
-            context: llm::Context::default(),
-            seed: 7,
-            head: telemetry::Traces::off().head(&scenario::RunId::new("r"), 0, 1),
-        };
+        let calling = calling();
         let questions = AtomicU32::new(0);
         let judges = JudgePool::new(&models, &calling, &questions, 1);
         let scorer = judges.scorer(Scope::Step { step: 1 });

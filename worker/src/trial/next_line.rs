@@ -1,4 +1,4 @@
-//! What the simulated user does next: say a line, or end the talk.
+//! What the simulated user does next: it sends a line or ends the conversation.
 
 use std::sync::Arc;
 
@@ -19,21 +19,21 @@ pub(super) enum Next {
     Stop(End),
 }
 
-/// What the agent gets.
+/// What is sent to the agent.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) words: String,
     pub(super) speaker: Origin,
-    /// How the talk ends after the agent's answer, if it does.
+    /// How the conversation ends after the agent's answer, if it does.
     pub(super) farewell: Option<End>,
 }
 
-/// Where the talk is.
+/// The position in the conversation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     /// Index of the first turn that the user has seen.
     pub(super) first_seen: usize,
-    /// Whether it has seen what was said before the first turn.
+    /// Whether the user has seen the messages before the first turn.
     pub(super) opening: bool,
     /// Exchanges of this conversation.
     pub(super) exchanges: u32,
@@ -44,11 +44,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What the user has seen of these turns. `seed`: of its next line.
+    /// What the user knows of these turns. `seed`: of its next line.
     pub(super) fn situation<'a>(self, script: &'a CompiledScenario, turns: &'a [Turn], seed: u64) -> Situation<'a> {
         Situation {
             opening: if self.opening { &script.scenario.opening } else { &[] },
             turns: &turns[self.first_seen..],
+            steps: &script.scenario.steps,
             calls: &[],
             exchanges: self.exchanges,
             line: self.exchanges + 1,
@@ -60,8 +61,7 @@ impl Place {
 
 /// Asks the simulated user for its next line.
 ///
-/// Nothing of a draft reaches the agent before it has come through here: this is the one place between the user's model and
-/// the agent.
+/// This is the only place between the user's model and the agent, so no unchecked draft reaches the agent.
 pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Place) -> Result<Next, Failure> {
     if user.state().is_some() {
         // Boxed: few scenarios have states, and the future of every trial would have room for them.
@@ -91,7 +91,7 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
     let spoken = drafted.and_then(|mut drafted| {
         let end = user.speak(&mut drafted.draft, &situation);
         if end.is_none() && drafted.draft.say.is_empty() {
-            // It ended the talk with a signal that does not count.
+            // It ended the conversation with a signal that does not count.
             return Err(simulator::said_nothing(drafted.sent_back + 1, &drafted.draft.raw));
         }
         let unanswered = situation.turns.last().and_then(|turn| turn.said().map(std::borrow::Cow::into_owned));
@@ -124,7 +124,7 @@ pub(super) async fn next_line(stage: &mut Stage, user: &mut User<'_>, place: Pla
     match end {
         Some(end) if !end.says_farewell => {
             stage.transcript.user_calls(calls);
-            // The words of this line are dropped.
+            // The text of this line is dropped.
             if let Some(line) = stage.progress.user_lines.last_mut() {
                 line.faults.retain(|fault| !fault.sent);
             }

@@ -1,4 +1,4 @@
-//! Opens a conversation with the agent: its plugins, its tools and the messages that it knows already.
+//! Opens a conversation with the agent: its plugins, its tools and its earlier messages.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(super) async fn open(stage: &mut Stage, agent: &dyn Agent) -> Result<(), Fai
     let script = Arc::clone(&stage.script);
     let plugins = plugins(stage, agent);
     let number = stage.line.count_conversation(stage.transcript.next_number());
-    // Judges and the simulated user send the id of this conversation too.
+    // Requests of judges and of the simulated user carry the id of this conversation too.
     stage.calling.context.conversation = stage.ticket.conversation_id(number);
     let mut context = llm::Context { role: Role::Agent.name().to_owned(), ..stage.calling.context.clone() };
     let tools = tools(stage, agent, &mut context).await?;
@@ -38,7 +38,7 @@ fn plugins(stage: &mut Stage, agent: &dyn Agent) -> Vec<Plugin> {
     plugins
 }
 
-/// The scenario's mocks. An agent that calls its tools itself learns the address where they are served.
+/// The scenario's mocks. An agent that calls its tools itself gets the address at which they are served.
 async fn tools(
     stage: &mut Stage,
     agent: &dyn Agent,

@@ -1,4 +1,4 @@
-//! How many bytes a trial has come to: a conversation that is too long to be recorded ends.
+//! Counts the bytes of a trial: a conversation that is too long to record ends.
 
 use record::{Failure, FailureKind, Turn, bounds, turn::Origin};
 
@@ -16,7 +16,7 @@ impl Size {
         self.by_agent += all - turn.user.len();
     }
 
-    /// The failure of a trial that is too long. It blames the side that has said more.
+    /// The failure of a trial that is too long. It blames the side that has written more.
     pub(super) fn failure(self, speaker: Origin) -> Option<Failure> {
         let Self { by_agent, by_user } = self;
         let all = by_agent + by_user;

@@ -1,6 +1,9 @@
-//! The state of a running trial. The files beside this one change it.
+//! The state of a running trial. The files in this folder change it.
 
-use std::sync::{Arc, atomic::AtomicU32};
+use std::{
+    sync::{Arc, atomic::AtomicU32},
+    time::Duration,
+};
 
 use agent::Agent;
 use record::{Failure, FailureKind, Judgment, Stop, battery::Examined};
@@ -24,7 +27,7 @@ pub(crate) struct Stage {
     pub(super) transcript: Transcript,
     pub(super) line: AgentLine,
     pub(super) judgments: Vec<Judgment>,
-    /// The tables that checks want unchanged, as they were when the trial began.
+    /// The tables that checks want unchanged, as they were when the trial started.
     pub(super) tables: Tables,
     /// What a quality battery examined.
     pub(super) examined: Option<Box<Examined>>,
@@ -39,9 +42,11 @@ pub(super) struct Progress {
     pub(super) began: Instant,
     /// The same moment in Unix milliseconds, for traces.
     pub(super) began_millis: i64,
+    /// How far it is behind its schedule; zero if nothing is scheduled.
+    pub(super) late: Duration,
     /// The step that is played, from 1.
     pub(super) step: Option<u32>,
-    /// Conversations that were held; scripted steps not included.
+    /// Conversations so far, without scripted steps.
     pub(super) conversations: u32,
     /// How the last conversation with a simulated user ended.
     pub(super) stop: Option<Stop>,
@@ -62,7 +67,7 @@ impl Stage {
         let head = resources.traces.head(&attempt.run, attempt.trial, attempt.epoch);
         let place =
             resources.metrics.place(&ticket.scripts.plan().name, &script.case.scenario, script.case.persona.as_deref());
-        let log = CallLog::new(began, outbox.owed().clone());
+        let log = CallLog::new(began, outbox.owed().clone(), resources.traces.content());
         let context = ticket.context(&script);
         let calling = Calling { log: Arc::clone(&log), admission, context, seed: ticket.trial.seed, head };
         Self {
@@ -77,6 +82,7 @@ impl Stage {
             progress: Progress {
                 began,
                 began_millis: (resources.now_millis)(),
+                late: Duration::ZERO,
                 step: None,
                 conversations: 0,
                 stop: None,
@@ -113,7 +119,7 @@ impl Stage {
     }
 }
 
-/// An attempt that is aborted has cost what it has cost: its last turn is sent as far as it got.
+/// An aborted attempt has costs too: its last turn is sent as far as it got.
 impl Drop for Stage {
     fn drop(&mut self) {
         self.line.give_up(&self.calling.log);

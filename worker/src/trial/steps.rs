@@ -35,15 +35,15 @@ pub(super) async fn play(stage: &mut Stage) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Only scripted messages are played in place. The rest is boxed: a waiting trial would have room for all of it, and
-/// thousands wait at once.
+/// Only scripted messages are played in place. Everything else is boxed, because a waiting trial would reserve room for
+/// all of it, and thousands wait at once.
 async fn act(stage: &mut Stage, script: &CompiledScenario, index: usize, number: u32) -> Result<(), Failure> {
     let step = &script.scenario.steps[index];
     match &step.action {
         Action::Say { messages, expected, timeout_ms } => {
             let (timeout, cue) = (Duration::from_millis(*timeout_ms), script.cues[index].as_ref());
             match say(stage, number, messages, Origin::Scripted, timeout, cue).await {
-                // An empty answer is an answer where the step asks for one.
+                // An empty answer is valid if the step asks for one.
                 Err(failure) if failure.kind == FailureKind::AgentEmpty && wants_nothing(step) => {}
                 Err(failure) => return Err(failure),
                 Ok(()) => {
@@ -63,7 +63,7 @@ async fn act(stage: &mut Stage, script: &CompiledScenario, index: usize, number:
 async fn judge_step(stage: &mut Stage, step: &Step, checks: &StepChecks, number: u32, first_turn: usize) {
     let transcript = &stage.transcript;
     let duration_ms = match step.action {
-        // What is timed is the reply or the program, not our own work around it.
+        // The time of the reply or the program, without our own work around it.
         Action::Say { .. } | Action::Execute { .. } => transcript.last().map(|turn| turn.duration_micros / 1_000),
         Action::Converse(_) | Action::Examine(_) => u64::try_from(transcript.agents_time(first_turn).as_millis()).ok(),
     };

@@ -1,4 +1,4 @@
-//! Whole trials, played by fakes on a paused clock: what is said, how it ends, and what becomes of it.
+//! Whole trials, played by fakes on a paused clock: their messages, their ends and their verdicts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     Resources,
     admission::Admission,
     compiled::CompiledScenarios,
-    fakes::{Cast, Does, FakeAgent, FakeModel, YES, plan, scenario, talk},
+    fakes::{Cast, Does, FakeAgent, FakeModel, NO, YES, plan, scenario, talk},
     outbox::{Attempt, Outbox},
 };
 
@@ -23,7 +23,9 @@ mod custom_checks;
 #[cfg(feature = "databases")]
 mod end_states;
 mod ends;
+mod judge_material;
 mod messages;
+mod pauses;
 mod remote_tools;
 mod steps_besides;
 mod user_faults;
@@ -32,18 +34,18 @@ mod user_tools;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What a worker would send of a trial.
+/// Everything that a worker would send of a trial.
 #[derive(Debug)]
 struct Played {
     trial: Trial,
     turns: Vec<Turn>,
-    /// What its batches say that it cost.
+    /// The cost that its batches report.
     sent: Spend,
     took: Duration,
 }
 
 impl Played {
-    /// How it ended, whose fault it was, and in which turn.
+    /// The verdict, the blame and the turn of the end.
     fn end(&self) -> (Verdict, Option<(FailureKind, Blame, Option<u32>)>) {
         let failure = self.trial.failure.as_ref();
         (self.trial.verdict, failure.map(|failure| (failure.kind, failure.blame, failure.turn)))
@@ -69,11 +71,8 @@ async fn play_one(plan: &Arc<Plan>, number: u64, epoch: u32, resources: Arc<Reso
 }
 
 fn ticket(plan: &Arc<Plan>, number: u64, epoch: u32) -> Ticket {
-    Ticket {
-        attempt: Attempt { run: RunId::new("run"), trial: number, epoch },
-        trial: plan.trial(number).unwrap(),
-        scripts: Arc::new(CompiledScenarios::new(Arc::clone(plan))),
-    }
+    let attempt = Attempt { run: RunId::new("run"), trial: number, epoch };
+    Ticket::new(attempt, plan.trial(number).unwrap(), Arc::new(CompiledScenarios::new(Arc::clone(plan))))
 }
 
 /// Ten thousand of them wait at once.

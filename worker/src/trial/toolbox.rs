@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::calling::Calling;
 use crate::tool_server::{Registration, ToolServer};
 
-/// Made when first needed, and kept for the whole trial, also when the agent is opened again.
+/// Created on first use, and kept for the whole trial, even if the agent is opened again.
 #[derive(Debug, Default)]
 pub(crate) struct Toolbox {
     tools: Option<Arc<Tools>>,
@@ -48,7 +48,7 @@ impl Toolbox {
         Arc::clone(self.tools.get_or_insert_with(make))
     }
 
-    /// The mocks as the simulated user has them; `None`: nobody has asked for them.
+    /// The mocks for the simulated user; `None` if nothing has created them yet.
     pub(crate) fn made(&self) -> Option<Arc<Tools>> {
         self.tools.clone()
     }
@@ -58,7 +58,7 @@ impl Toolbox {
         self.unused = true;
     }
 
-    /// The state of the mocks as it is now; `None` if no agent was given the mocks.
+    /// The current state of the mocks; `None` if no agent got them.
     pub(crate) fn state(&self) -> Option<Value> {
         self.tools.as_ref().filter(|_| !self.unused).map(|tools| tools.state())
     }
@@ -88,7 +88,7 @@ impl Toolbox {
         let reported = std::mem::take(&mut turn.tool_calls);
         let merged = merge::merge(taken.calls, reported, &|a, b| tools.is_same(a, b));
         for said in &mut turn.messages {
-            // A message that follows some reported calls follows all calls that stand before them.
+            // A message after some reported calls comes after all calls before them.
             let reported = usize::try_from(said.tool_calls_before).unwrap_or(usize::MAX);
             let after = if reported > merged.places.len() {
                 merged.calls.len()
@@ -117,7 +117,7 @@ impl Toolbox {
         let (Some(registration), Some(turn)) = (&self.registration, turn) else { return };
         let taken = registration.journal().take();
         if self.turn != turn.number {
-            // A program has run since, which is a turn too.
+            // A program has run since, which counts as a turn.
             (self.turn, self.latest) = (turn.number, Vec::new());
         }
         for (number, call) in taken.calls {

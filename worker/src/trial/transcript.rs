@@ -1,6 +1,6 @@
 //! The turns of a trial and what they cost, on their way to the coordinator.
 //!
-//! A turn is sent when the next one begins. Until then judges add their calls to it, and so do tool calls that arrive
+//! A turn is sent when the next one starts. Until then judges add their calls to it, and so do tool calls that arrive
 //! after the agent's reply.
 
 use std::{sync::Arc, time::Duration};
@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use record::{
     Call, Failure, Simulated, Trial, Turn,
     call::{ErrorKind, Spend},
-    pace::Pace,
+    call_times::CallTimes,
     trial::TurnLatency,
     turn::{Note, Origin, ToolCall},
 };
@@ -22,14 +22,14 @@ use crate::{
 
 pub(crate) struct Transcript {
     turns: Vec<Turn>,
-    /// Calls that were made before the first turn.
+    /// Calls before the first turn.
     turnless: Vec<Call>,
     latencies: Vec<TurnLatency>,
     /// Turns in which the agent gave no answer.
     unanswered: u32,
     /// Notes for the next turn.
     notes: Vec<Note>,
-    /// What came of the draft for the next turn.
+    /// The draft for the next turn.
     simulated: Option<Box<Simulated>>,
     size: Size,
     log: Arc<CallLog>,
@@ -86,7 +86,7 @@ impl Transcript {
         self.number() + 1
     }
 
-    /// What the agent answered last; the words after its last tool call.
+    /// The agent's last answer: its text after its last tool call.
     pub(super) fn last_reply(&self) -> &str {
         self.last().and_then(|turn| turn.agent.as_deref()).unwrap_or("")
     }
@@ -96,7 +96,7 @@ impl Transcript {
         self.last().and_then(Turn::said).unwrap_or_default().into_owned()
     }
 
-    /// How long the agent, its tools and programs were at work in the turns from this index on.
+    /// How long the agent, its tools and programs worked in the turns from this index on.
     pub(super) fn agents_time(&self, first_turn: usize) -> Duration {
         Duration::from_micros(self.turns[first_turn..].iter().map(|turn| turn.duration_micros).sum())
     }
@@ -106,7 +106,7 @@ impl Transcript {
         self.notes.push(Note { kind: kind.to_owned(), text: text.into() });
     }
 
-    /// Keeps for the next turn what came of its draft.
+    /// Keeps the draft for the next turn.
     pub(super) fn simulated(&mut self, simulated: Simulated) {
         self.simulated = simulated.boxed();
     }
@@ -125,7 +125,7 @@ impl Transcript {
         }
     }
 
-    /// Keeps with the last turn what the user did after it with its own tools, where no line followed.
+    /// Adds the calls of the user's own tools to the last turn, if no line followed.
     pub(super) fn user_calls(&mut self, calls: Vec<ToolCall>) {
         if let Some(turn) = self.turns.last_mut().filter(|_| !calls.is_empty()) {
             turn.simulated.get_or_insert_default().calls.extend(calls);
@@ -156,7 +156,7 @@ impl Transcript {
         self.turns.push(turn);
     }
 
-    /// Keeps an exchange with the agent. Fails once the whole conversation is too long to be recorded.
+    /// Keeps an exchange with the agent. Fails once the whole conversation is too long to record.
     pub(super) fn push_exchange(&mut self, turn: Turn) -> Result<(), Failure> {
         let speaker = turn.speaker;
         self.size.add(&turn);
@@ -170,7 +170,7 @@ impl Transcript {
         self.keep(calls);
     }
 
-    /// Adds the calls since the last turn to the trial: they were not for that turn, or there was none.
+    /// Adds the calls since the last turn to the trial: they belong to no turn.
     pub(super) fn settle_trial(&mut self) {
         let mut calls = self.log.take();
         calls.iter_mut().for_each(|call| call.of_trial = true);
@@ -214,13 +214,13 @@ impl Transcript {
         spend
     }
 
-    pub(super) fn pace(&self) -> Pace {
-        let mut pace = Pace::default();
-        self.calls().for_each(|call| pace.add_call(call));
-        pace
+    pub(super) fn call_times(&self) -> CallTimes {
+        let mut call_times = CallTimes::default();
+        self.calls().for_each(|call| call_times.add_call(call));
+        call_times
     }
 
-    /// Whether a provider answered that its quota or credit is used up. Counts also where the trial passed.
+    /// Whether a provider reported that its quota or credit is used up, even if the trial passed.
     pub(super) fn is_exhausted(&self) -> bool {
         self.calls().any(|call| call.error_kind == Some(ErrorKind::Exhausted))
     }
@@ -229,7 +229,7 @@ impl Transcript {
         self.turnless.iter().chain(self.turns.iter().flat_map(|turn| &turn.calls))
     }
 
-    /// The last turn holds the calls. Calls before the first turn have none, and are sent as spending at once.
+    /// The last turn holds the calls. Calls before the first turn are sent as spending at once.
     fn keep(&mut self, calls: Vec<Call>) {
         if let Some(turn) = self.turns.last_mut() {
             turn.calls.extend(calls);

@@ -2,7 +2,7 @@
 //!
 //! A line that the judge cannot judge is unknown, never clean.
 
-use evaluate::question::{Material, Question, yes_or_no};
+use evaluate::question::{Material, Open, Question, yes_or_no};
 use record::{
     Scope, Turn,
     user_fault::{FaultKind, Severity, UserFault},
@@ -11,7 +11,7 @@ use scenario::{conversation::Simulator, user::SelfCheck};
 
 use super::{stage::Stage, user_conduct::BY_JUDGE};
 
-/// What a line must be, as a question whose good answer is yes.
+/// What a line must be, as a question to which the good answer is yes.
 #[derive(Debug, PartialEq, Eq)]
 struct Rule {
     kind: FaultKind,
@@ -32,8 +32,8 @@ pub(super) async fn check(stage: &mut Stage, step: u32, simulator: &Simulator, f
         if at < first_turn || at >= stage.transcript.len() {
             continue;
         }
-        let material = Material::of_turns(&stage.transcript.turns()[first_turn..=at]);
-        let told = told_by_tools(&stage.transcript.turns()[first_turn..=at]);
+        let material = Material::of_turns(&stage.transcript.turns()[first_turn..=at], &[]);
+        let told = results_of_tools(&stage.transcript.turns()[first_turn..=at]);
         // Turns are numbered from 1 in the material.
         let shown = at - first_turn + 1;
         let mut found = Vec::new();
@@ -46,8 +46,11 @@ pub(super) async fn check(stage: &mut Stage, step: u32, simulator: &Simulator, f
             let scope = Scope::Turn { step, turn: number };
             let question = Question::new(&text, &material, scope);
             match yes_or_no(&question, &stage.judges()).await {
-                Ok(answer) if answer.yes => {}
-                Ok(answer) => found.push(fault(rule, &answer.reasoning)),
+                Ok(answer) => match is_clean(rule.kind, answer.said) {
+                    Some(true) => {}
+                    Some(false) => found.push(fault(rule, &answer.reasoning)),
+                    None => unknown = true,
+                },
                 Err(_) => unknown = true,
             }
         }
@@ -56,22 +59,32 @@ pub(super) async fn check(stage: &mut Stage, step: u32, simulator: &Simulator, f
         }
         let line = &mut stage.progress.user_lines[index];
         line.unknown |= unknown;
-        // What a rule has found already counts once.
+        // A fault that a rule has found counts once.
         found.retain(|fault| !line.faults.iter().any(|known| known.kind == fault.kind && known.sent));
         line.faults.append(&mut found);
     }
     stage.settle();
 }
 
-/// What the user's own tools said. The material does not show it: the agent has not heard it.
-fn told_by_tools(turns: &[Turn]) -> String {
+/// What an answer says of a line; `None`: nothing. A line without any number invents none, but every line is written from
+/// some side, so a judge that finds the question not applicable has not judged it.
+fn is_clean(kind: FaultKind, said: Result<bool, Open>) -> Option<bool> {
+    match said {
+        Ok(holds) => Some(holds),
+        Err(Open::NotApplicable) => matches!(kind, FaultKind::InventedFact | FaultKind::Violation).then_some(true),
+        Err(Open::CannotTell) => None,
+    }
+}
+
+/// The results of the user's own tools. The material does not show them: the agent has not seen them.
+fn results_of_tools(turns: &[Turn]) -> String {
     let results = turns.iter().flat_map(Turn::user_calls).filter_map(|call| call.result.as_deref());
     let results: Vec<&str> = results.collect();
     if results.is_empty() { String::new() } else { format!(" The user's tools said: {}.", results.join("; ")) }
 }
 
 fn fault(rule: &Rule, reason: &str) -> UserFault {
-    let evidence = format!("{BY_JUDGE}{}", if reason.is_empty() { "no" } else { reason });
+    let evidence = format!("{BY_JUDGE}{reason}");
     UserFault { kind: rule.kind, severity: rule.severity, sent: true, evidence }
 }
 
@@ -139,8 +152,32 @@ mod tests {
 
     use super::*;
 
+    /// `--dry-run` counts them.
     #[test]
-    fn a_judge_learns_what_the_users_tools_said() {
+    fn there_are_as_many_rules_as_the_estimate_says() {
+        let simulator: Simulator = serde_json::from_value(serde_json::json!({
+            "model_type": "TEXT_LARGE", "temperature": 0.7, "max_tokens": 200, "persona": "p", "objective": "o",
+            "style": null, "constraints": [], "emotional_state": null, "knowledge_level": "expert",
+            "gabfest": { "self_check": "model", "violations": [{ "id": "rude", "text": "shouts" }] },
+        }))
+        .unwrap();
+        assert_eq!(rules(&simulator).len() as u64, simulator.extras.self_check_questions());
+    }
+
+    #[test]
+    fn a_line_that_is_not_judged_is_not_clean() {
+        let said = [Ok(true), Ok(false), Err(Open::NotApplicable), Err(Open::CannotTell)];
+        let of = |kind| said.map(|said| is_clean(kind, said));
+        for kind in [FaultKind::InventedFact, FaultKind::Violation] {
+            assert_eq!(of(kind), [Some(true), Some(false), Some(true), None], "{kind:?}");
+        }
+        for kind in [FaultKind::RoleFlip, FaultKind::Leak] {
+            assert_eq!(of(kind), [Some(true), Some(false), None, None], "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_judge_sees_the_results_of_the_users_tools() {
         let call = |result: &str| ToolCall {
             id: String::new(),
             name: "signal".to_owned(),
@@ -150,7 +187,7 @@ mod tests {
         let simulated = Simulated { calls: vec![call("code Q-1"), call("off")], ..Simulated::default() };
         let plain = Turn::new(1, 1, Origin::Scripted, "Hi.".to_owned(), 0);
         let with_calls = Turn { simulated: Some(Box::new(simulated)), ..plain.clone() };
-        assert_eq!(told_by_tools(&[plain.clone(), with_calls]), " The user's tools said: code Q-1; off.");
-        assert_eq!(told_by_tools(&[plain]), "");
+        assert_eq!(results_of_tools(&[plain.clone(), with_calls]), " The user's tools said: code Q-1; off.");
+        assert_eq!(results_of_tools(&[plain]), "");
     }
 }

@@ -1,4 +1,4 @@
-//! The conduct of the simulated user in a trial: what it did wrong, and what that makes of the trial.
+//! The conduct of the simulated user in a trial: its faults, and their effect on the trial.
 
 use record::{
     Turn,
@@ -8,7 +8,7 @@ use record::{
 /// The beginning of a judge's reason.
 pub(super) const BY_JUDGE: &str = "a judge: ";
 
-/// A line that the user's model was asked for, with its faults.
+/// A line of the user's model, with its faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UserLine {
     /// The turn in which it was sent, or would have been.
@@ -28,8 +28,8 @@ pub(super) fn conduct(lines: &[UserLine], persona: Option<&str>) -> Option<UserC
     (conduct.lines > 0).then_some(conduct)
 }
 
-/// The first critical fault that the agent got, and its turn. An invented fact becomes critical once a tool of the agent gets
-/// it.
+/// The first critical fault that reached the agent, and its turn. An invented fact becomes critical when the agent
+/// passes it to a tool.
 pub(super) fn critical<'a>(lines: &'a [UserLine], turns: &[Turn]) -> Option<(&'a UserFault, u32)> {
     lines.iter().find_map(|line| {
         let sent = line.faults.iter().filter(|fault| fault.sent);
@@ -40,7 +40,7 @@ pub(super) fn critical<'a>(lines: &'a [UserLine], turns: &[Turn]) -> Option<(&'a
 }
 
 fn reached_a_tool(fault: &UserFault, line: &UserLine, turns: &[Turn]) -> bool {
-    // A judge's reason names more than the invented words.
+    // A judge's reason quotes more than the invented text.
     if fault.kind != FaultKind::InventedFact || fault.evidence.starts_with(BY_JUDGE) {
         return false;
     }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_agent_got_and_worked_with_is_critical() {
+    fn only_faults_that_the_agent_used_are_critical() {
         let line = |fault: UserFault| vec![UserLine { turn: 2, faults: vec![fault], unknown: false }];
         let (minor, worst) = (Severity::Minor, Severity::Critical);
         for (fault, arguments, before, is_critical) in [
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_were_never_sent_and_lines_that_nobody_could_judge_count() {
+    fn unsent_and_unjudgeable_lines_count() {
         let lines = [
             UserLine { turn: 2, faults: Vec::new(), unknown: true },
             UserLine { turn: 3, faults: vec![fault(FaultKind::Leak, Severity::Critical, false)], unknown: false },

@@ -1,4 +1,4 @@
-//! The tools of a simulated user: mocks of the scenario, which share their state with those of the agent.
+//! The tools of a simulated user: mocks of the scenario, which share their state with the agent's mocks.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use scenario::{conversation::Simulator, mock::Tool};
 
 use super::stage::Stage;
 
-/// What the user of a conversation can use.
+/// The tools that the user of a conversation can use.
 pub(super) fn of(stage: &mut Stage, simulator: &Simulator) -> Result<Vec<Tool>, Failure> {
     let names = &simulator.extras.tools;
     if names.is_empty() {

@@ -1,4 +1,4 @@
-//! What checks can look at and ask: the trial's files and programs, and the checks of users.
+//! What checks can read and call: the trial's files and programs, and custom checks.
 
 use std::{
     fmt,
@@ -11,14 +11,15 @@ use std::{
 use async_trait::async_trait;
 use evaluate::{
     Workspace,
-    subject::{CommandError, CommandOutput, CustomAnswered, CustomAsked, CustomError, StateError},
+    subject::{
+        CommandError, CommandOutput, CustomAnswered, CustomAsked, CustomError, EndState, StateError, Surroundings,
+    },
 };
 use record::{
-    Turn,
+    Scope, Turn,
     published::{self, End, GoalPart, Message, PublishedTurn, Transcript},
 };
-use scenario::{Action, ids::seed_of, user::Part};
-use serde::Serialize;
+use scenario::{Action, conversation::Simulator, ids::seed_of, message::Speaker, user::Part};
 use serde_json::Value;
 
 use super::{
@@ -29,13 +30,16 @@ use super::{
 };
 use crate::{
     compiled::CompiledScenario,
+    custom_check::Answered,
     environment::{Environment as _, Local},
     resources::Resources,
 };
 
 /// One in so many calls of a deterministic check is made twice.
 const ASKED_TWICE: u64 = 100;
-/// Of one state that is kept.
+/// The kind of the notes that keep what checks read.
+pub(super) const END_STATE: &str = "end_state";
+/// The size limit of one stored state.
 const MOST_STATE_BYTES: usize = 64 << 10;
 
 pub(super) struct TrialWorkspace<'a> {
@@ -43,7 +47,7 @@ pub(super) struct TrialWorkspace<'a> {
     resources: &'a Resources,
     script: &'a CompiledScenario,
     ticket: &'a Ticket,
-    /// All of the trial, not only those that the scope covers.
+    /// The whole trial, not only the turns in scope.
     turns: &'a [Turn],
     stop: Option<&'a str>,
     toolbox: &'a Toolbox,
@@ -52,23 +56,8 @@ pub(super) struct TrialWorkspace<'a> {
     attempt: &'a str,
     /// Numbers the calls of checks in the attempt.
     call: AtomicU32,
+    /// What checks found at the end: kept with the trial, so that it can be judged again without its environment.
     states: Mutex<Vec<EndState>>,
-}
-
-/// What a check found at the end: kept with the trial, so that it can be judged again without its environment.
-#[derive(Debug, Serialize)]
-struct EndState {
-    /// `mocks`, `http HOST PATH`, `sql DATABASE QUERY` or `table DATABASE NAME`.
-    of: String,
-    state: Value,
-}
-
-impl EndState {
-    fn note(&self) -> String {
-        let mut text = serde_json::to_string(self).unwrap_or_default();
-        record::bounds::cut(&mut text, MOST_STATE_BYTES);
-        text
-    }
 }
 
 impl<'a> TrialWorkspace<'a> {
@@ -99,7 +88,7 @@ impl<'a> TrialWorkspace<'a> {
     /// The states that checks have read since this was made, as notes.
     pub(super) fn into_notes(self) -> Vec<String> {
         let states = self.states.into_inner().unwrap_or_else(PoisonError::into_inner);
-        states.iter().map(EndState::note).collect()
+        states.iter().map(note_of).collect()
     }
 
     /// The goal of the user of this step, as the user sees it.
@@ -167,12 +156,13 @@ impl Workspace for TrialWorkspace<'_> {
         let check = self.resources.checks.get(asked.check).ok_or(CustomError::Unknown)?;
         let transcript = self.transcript(asked)?;
         let id = format!("{}/check/{}", self.attempt, self.call.fetch_add(1, Ordering::Relaxed));
-        let text = check.ask(&id, &transcript).await?;
+        let Answered { text, program } = check.ask(&id, &transcript).await?;
         let again = match check.deterministic && is_asked_twice(self.ticket.trial.seed, asked) {
-            true => Some(check.ask(&format!("{id}/again"), &transcript).await?),
+            true => Some(check.ask(&format!("{id}/again"), &transcript).await?.text),
             false => None,
         };
-        Ok(CustomAnswered { text, again })
+        let transcript = scenario::Digest::of(transcript.as_bytes()).short().to_owned();
+        Ok(CustomAnswered { text, again, program, transcript })
     }
 
     async fn http_state(&self, host: &str, path: &str) -> Result<Option<Value>, StateError> {
@@ -202,6 +192,45 @@ impl Workspace for TrialWorkspace<'_> {
         Ok(changed)
     }
 
+    fn surroundings(&self, scope: Scope) -> Surroundings<'_> {
+        let CompiledScenario { case, scenario, .. } = self.script;
+        let agent = self.resources.agents.get(&case.agent);
+        let of_settings = agent.and_then(|agent| agent.system()).map(str::to_owned);
+        let of_opening = scenario.opening.iter().filter(|message| message.speaker == Speaker::System);
+        let system: Vec<String> = of_settings.into_iter().chain(of_opening.map(scenario::Message::text)).collect();
+        let step = (scope.step() as usize).saturating_sub(1);
+        let goal = match scenario.steps.get(step).map(|step| &step.action) {
+            Some(Action::Converse(conversation)) => {
+                let Simulator { objective, extras, .. } = &conversation.simulator;
+                let parts = extras.goal.iter().map(|part| part.text.clone());
+                Some(objective.clone()).filter(|text| !text.trim().is_empty()).into_iter().chain(parts).collect()
+            }
+            _ => Vec::new(),
+        };
+        let system = (!system.is_empty()).then(|| redact::redact(&system.join("\n\n")).into_owned());
+        Surroundings { system, goal, opening: &scenario.opening }
+    }
+
+    fn end_states(&self) -> Vec<EndState> {
+        // Reads it, so that it is kept with the trial too. Without mocks that have a state, there is none.
+        let _ = self.mock_state();
+        let earlier = self.turns.iter().flat_map(|turn| &turn.notes).filter(|note| note.kind == END_STATE);
+        // A cut note is no longer JSON.
+        let cut = |text: &str| EndState { of: "an earlier step".to_owned(), state: text.into() };
+        let mut found: Vec<EndState> = Vec::new();
+        let now = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        for state in earlier
+            .map(|note| serde_json::from_str(&note.text).unwrap_or_else(|_| cut(&note.text)))
+            .chain(now.iter().cloned())
+        {
+            found.retain(|known| known.of != state.of);
+            found.push(state);
+        }
+        drop(now);
+        found.iter_mut().for_each(|state| redact_texts(&mut state.state));
+        found
+    }
+
     fn mock_state(&self) -> Result<Value, String> {
         if self.script.scenario.environment.state.is_null() {
             return Err("the scenario has no `gabfest.state`".to_owned());
@@ -212,13 +241,19 @@ impl Workspace for TrialWorkspace<'_> {
     }
 }
 
+fn note_of(state: &EndState) -> String {
+    let mut text = serde_json::to_string(state).unwrap_or_default();
+    record::bounds::cut(&mut text, MOST_STATE_BYTES);
+    text
+}
+
 impl fmt::Debug for TrialWorkspace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TrialWorkspace").field("trial", &self.ticket.trial.id).finish_non_exhaustive()
     }
 }
 
-/// Drawn from the trial's seed and from what is judged, so that each run of a plan asks the same checks twice.
+/// Drawn from the trial's seed and the judged text, so that each run of a plan asks the same checks twice.
 fn is_asked_twice(seed: u64, asked: &CustomAsked<'_>) -> bool {
     let turn = published::turn_of(asked.scope).unwrap_or(0);
     let step = asked.scope.step();
@@ -247,8 +282,6 @@ fn redact_texts(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use record::Scope;
-
     use super::*;
 
     #[test]

@@ -11,12 +11,12 @@ use rand_xoshiro::{
 pub(crate) struct Chance(Xoshiro256PlusPlus);
 
 impl Chance {
-    /// `part` tells the draws of one seed apart, such as those of its rounds.
+    /// `part` separates the draws of one seed, such as those of its rounds.
     pub(crate) fn new(seed: u64, part: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ part))
     }
 
-    /// Uniform in 0..`end`; 0 where `end` is 0.
+    /// Uniform in 0..`end`; 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0.next_u64() % end.max(1)
     }

@@ -22,11 +22,11 @@ use super::{
 };
 
 const SIZE: &str = "64m";
-/// From a full disk to the watcher that says so.
+/// The time from a full disk to the watcher's message.
 const SAID_WITHIN: Duration = Duration::from_secs(60);
 const REASONS: [&str; 3] = ["full", "no space", "disk"];
 
-/// A small file system that only the coordinator sees: a name space of mounts needs no rights of root where users may make them.
+/// A small file system that only the coordinator sees: a mount namespace needs no root rights if users may create them.
 #[derive(Debug)]
 struct Disk {
     holder: Child,
@@ -54,13 +54,13 @@ impl Disk {
         Ok((made == Some(true)).then_some(disk))
     }
 
-    /// Where a file of it is for those who do not live in it.
+    /// The path of one of its files for processes outside.
     fn seen_outside(&self, name: &str) -> PathBuf {
         let mount = self.mount.strip_prefix("/").unwrap_or(&self.mount);
         PathBuf::from(format!("/proc/{}/root", self.holder.id())).join(mount).join(name)
     }
 
-    /// What a command that lives in it begins with.
+    /// The prefix of a command that runs inside.
     fn inside(&self) -> Vec<OsString> {
         let holder = self.holder.id().to_string();
         ["nsenter", "--preserve-credentials", "--user", "--mount", "--target", &holder, "--"]
@@ -69,7 +69,7 @@ impl Disk {
             .collect()
     }
 
-    /// Until nothing fits any more.
+    /// Fills it completely.
     fn fill(&self) -> anyhow::Result<()> {
         let mut filler = std::fs::File::create(self.seen_outside("filler")).context("failed to fill the disk")?;
         for size in [1 << 20, 1 << 10, 1] {
@@ -122,7 +122,7 @@ pub(crate) fn full(place: &Place, calm: &Calm) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Waits until the watcher ends and has said why. The code with which it ended.
+/// Waits until the watcher ends with a message about the reason. Returns its exit code.
 fn says_why(watcher: &mut Role, outcome: &mut Outcome) -> anyhow::Result<Option<i32>> {
     let began = now();
     let ended = clock::until(SAID_WITHIN, || watcher.ended())?;
@@ -148,7 +148,7 @@ fn says_why(watcher: &mut Role, outcome: &mut Outcome) -> anyhow::Result<Option<
     Ok(ended)
 }
 
-/// Resumes what stopped, and follows it to its end. The code of the watcher.
+/// Resumes a stopped run and follows it to its end. Returns the watcher's exit code.
 fn go_on(
     fleet: &mut Fleet<'_>,
     mut watcher: Role,

@@ -52,7 +52,7 @@ impl Fault {
         Self::KILLS.contains(&self)
     }
 
-    /// And not the coordinator alone.
+    /// Whether it strikes more than the coordinator.
     pub(crate) const fn strikes_worker(self) -> bool {
         !matches!(self, Self::KillCoordinator | Self::PauseCoordinator | Self::StopCoordinator)
     }

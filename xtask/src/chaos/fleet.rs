@@ -45,9 +45,9 @@ pub(crate) struct Fleet<'a> {
 pub(crate) struct Setup {
     pub(crate) workers: usize,
     pub(crate) slots: u32,
-    /// What the coordinator's command begins with.
+    /// The prefix of the coordinator's command.
     pub(crate) before: Vec<OsString>,
-    /// Where its store is; without it, in the run's folder.
+    /// The place of its store; by default the run's folder.
     pub(crate) data: Option<PathBuf>,
     /// Of the links.
     pub(crate) seed: u64,
@@ -110,7 +110,7 @@ impl<'a> Fleet<'a> {
         format!("http://{}", self.address)
     }
 
-    /// A command that ends soon.
+    /// Runs a short command.
     pub(crate) fn ask(&self, flags: &[&str]) -> anyhow::Result<Output> {
         let command = self.place.gabfest(&[flags, &["--coordinator", &self.url()]].concat());
         let (program, arguments) = command.split_first().context("a command without a program")?;
@@ -119,7 +119,7 @@ impl<'a> Fleet<'a> {
         command.output().with_context(|| format!("failed to run {}", flags.join(" ")))
     }
 
-    /// The coordinator answers, nobody stands still, and links are as good as new.
+    /// Heals everything: the coordinator answers, no process is stopped, and links are fine.
     pub(crate) fn heal(&mut self) -> anyhow::Result<()> {
         for worker in &self.workers {
             worker.link.set(Weather::Clear);
@@ -140,7 +140,7 @@ impl<'a> Fleet<'a> {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// What no log may hold.
+    /// Messages that no log may have.
     pub(crate) fn panics(&self) -> Vec<String> {
         let roles = self.workers.iter().map(|worker| &worker.role).chain([&self.coordinator]);
         let said = |role: &Role| {
@@ -152,7 +152,7 @@ impl<'a> Fleet<'a> {
     }
 }
 
-/// Waits until somebody listens there.
+/// Waits until something listens at the address.
 fn answers(address: SocketAddr, role: &mut Role) -> anyhow::Result<()> {
     let answered = clock::until(STARTS_WITHIN, || {
         if let Some(code) = role.ended()? {

@@ -26,10 +26,10 @@ impl Found {
         let text =
             |name: &str| std::fs::read_to_string(out.join(name)).with_context(|| format!("failed to read {name}"));
         let lines = |name: &str| -> anyhow::Result<Vec<Value>> {
-            let line = |line| serde_json::from_str(line).with_context(|| format!("{name} has a line that is no JSON"));
+            let line = |line| serde_json::from_str(line).with_context(|| format!("{name} has a line that is not JSON"));
             text(name)?.lines().map(line).collect()
         };
-        let report = serde_json::from_str(&text("report.json")?).context("report.json is no JSON")?;
+        let report = serde_json::from_str(&text("report.json")?).context("report.json is not JSON")?;
         Ok(Self { report, trials: lines("trials.jsonl")?, transcripts: lines("transcripts.jsonl")?, view })
     }
 
@@ -38,7 +38,7 @@ impl Found {
         self.report["summary"].pointer(pointer).and_then(Value::as_u64).unwrap_or(u64::MAX)
     }
 
-    /// What is not as it must be.
+    /// What is wrong with the results.
     pub(crate) fn broken(&self, planned: u64, calm_view: &str) -> Vec<String> {
         let mut broken = once("trials.jsonl", &self.trials, planned);
         broken.extend(once("transcripts.jsonl", &self.transcripts, planned));

@@ -16,7 +16,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 use super::chance::Chance;
 
-/// A link keeps little, so that what is sent waits at its sender, as before a real link.
+/// A link buffers little, so that data waits at its sender, as with a real link.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) enum Weather {
     Clear,
     /// New connections are closed at once.
     Refuse,
-    /// New connections are accepted, and nothing comes through.
+    /// New connections are accepted, but no data passes.
     BlackHole,
     Slow(Pace),
 }
@@ -35,7 +35,7 @@ pub(crate) struct Pace {
     pub(crate) delay: Duration,
     /// Each way.
     pub(crate) bytes_per_second: Option<u32>,
-    /// So long, for one piece in ten: what a lost packet costs.
+    /// The delay of one piece in ten: the cost of a lost packet.
     pub(crate) stall: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Pace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Alive,
-    /// Both sockets stay open and carry nothing.
+    /// Both sockets stay open, but no data passes.
     Dead,
     Cut,
     Reset,
@@ -67,7 +67,7 @@ impl Pair {
         *self.fate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is dead stays so.
+    /// A dead connection stays dead.
     fn meets(&self, fate: Fate) {
         let mut now = self.fate.lock().unwrap_or_else(PoisonError::into_inner);
         if *now == Fate::Alive {
@@ -90,7 +90,7 @@ struct Shared {
     target: SocketAddr,
     weather: Mutex<Weather>,
     pairs: Mutex<Vec<Arc<Pair>>>,
-    /// What nobody closes.
+    /// Sockets that are never closed.
     dead: Mutex<Vec<TcpStream>>,
     closing: AtomicBool,
     /// From workers to the coordinator.
@@ -133,7 +133,7 @@ impl Shared {
         let pair = Arc::new(Pair { client, server, fate: Mutex::new(Fate::Alive) });
         {
             let mut pairs = self.pairs.lock().unwrap_or_else(PoisonError::into_inner);
-            // Those that only this list holds have ended. The dead stay open.
+            // Connections that only this list holds have ended. Dead ones stay open.
             pairs.retain(|pair| Arc::strong_count(pair) > 1 || pair.fate() == Fate::Dead);
             pairs.push(Arc::clone(&pair));
         }
@@ -173,7 +173,7 @@ impl Link {
         Ok(Self { address, shared })
     }
 
-    /// What connections meet from now on; slowness those that are there, too.
+    /// Sets the weather of new connections; delays also apply to existing ones.
     pub(crate) fn set(&self, weather: Weather) {
         *self.shared.weather.lock().unwrap_or_else(PoisonError::into_inner) = weather;
     }
@@ -183,7 +183,7 @@ impl Link {
         self.all(Fate::Cut);
     }
 
-    /// Those that are there never come back to life.
+    /// Existing connections never recover.
     pub(crate) fn half_open(&self) {
         self.set(Weather::BlackHole);
         self.all(Fate::Dead);

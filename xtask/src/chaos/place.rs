@@ -9,14 +9,14 @@ use std::{
 
 use anyhow::Context as _;
 
-/// Below the ports that systems give to those who ask for any: nobody else gets it while the coordinator is away.
+/// Below the ports that systems assign automatically: no other process gets it while the coordinator is away.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
 
 pub(crate) fn debug_build() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/debug/gabfest")
 }
 
-/// What is played: files of scenarios, and how the mock behaves that is their agent.
+/// What to play: scenario files, and the behaviour of the mock that is their agent.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) files: &'static [(&'static str, &'static str)],
@@ -41,7 +41,7 @@ pub(crate) const LONG_REPLIES: Plan = Plan {
     trials: 12,
 };
 
-/// Removed when it is dropped, unless it was kept.
+/// Removed on drop, unless it is kept.
 #[derive(Debug)]
 pub(crate) struct Place {
     folder: tempfile::TempDir,

@@ -15,20 +15,20 @@ use super::{
     script::Step,
 };
 
-/// How long a run that is too late is watched, to tell one that is slow from one that never ends.
+/// How long a late run is watched, to distinguish a slow run from one that never ends.
 const LATE: Duration = Duration::from_secs(60);
 /// From `submit` to the first progress.
 const SUBMITTED_WITHIN: Duration = Duration::from_secs(60);
-/// SIGTERM is obeyed within this time, whatever else is going on.
+/// SIGTERM works within this time, whatever else happens.
 const STOPS_WITHIN: Duration = Duration::from_secs(60);
-/// What is not there cannot be hurt: until it is back.
+/// The pause before another try if the target is away.
 const AGAIN: Duration = Duration::from_millis(300);
 const DELAYED: Duration = Duration::from_millis(200);
 const SLOW_BYTES_PER_SECOND: u32 = 8 * 1024;
 /// Watchers that ended for another reason than the end of the run.
 const WATCHERS: u32 = 5;
 
-/// What a run is held against.
+/// The reference that a run is compared with.
 #[derive(Debug, Clone)]
 pub(crate) struct Calm {
     pub(crate) took: Duration,
@@ -57,16 +57,16 @@ enum Act {
     Clear(usize),
 }
 
-/// A run that goes on.
+/// A run in progress.
 pub(crate) struct Play<'f, 'p> {
     fleet: &'f mut Fleet<'p>,
-    /// What comes, by its time since the coordinator had the run.
+    /// The coming steps, by their time since the coordinator has the run.
     agenda: Vec<(Duration, Act)>,
     began: Instant,
     outcome: Outcome,
 }
 
-/// Sends the run, lets the script strike, and checks what the run left.
+/// Submits the run, plays the script, and checks the results.
 pub(crate) fn play(fleet: &mut Fleet<'_>, mut outcome: Outcome, calm: &Calm) -> anyhow::Result<Outcome> {
     fleet.start_workers()?;
     let submitted = now();
@@ -133,7 +133,7 @@ impl Play<'_, '_> {
                         return Ok(false);
                     }
                     watchers += 1;
-                    // The run is what counts.
+                    // Only the run counts.
                     self.fleet.heal()?;
                     watcher = self.fleet.watch()?;
                 }
@@ -186,7 +186,7 @@ impl Play<'_, '_> {
         }
     }
 
-    /// Whether there was somebody to strike.
+    /// Returns whether there was a target.
     fn strike(&mut self, step: Step) -> bool {
         let workers = self.fleet.workers.len();
         let worker = step.worker.min(workers - 1);
@@ -211,7 +211,7 @@ impl Play<'_, '_> {
         }
     }
 
-    /// All of them in one moment, if they are there.
+    /// Kills all of them at the same moment, if they are running.
     fn kill(&mut self, whom: &[Who], step: Step) -> bool {
         if !whom.iter().any(|who| self.role(*who).is_there()) {
             return false;
@@ -262,7 +262,7 @@ impl Play<'_, '_> {
         }
     }
 
-    /// Starts again what has ended. Nothing may end by itself.
+    /// Restarts processes that have ended. None may end by itself.
     fn look_after(&mut self) -> anyhow::Result<()> {
         let workers = (0..self.fleet.workers.len()).map(Who::Worker);
         for who in std::iter::once(Who::Coordinator).chain(workers) {
@@ -279,9 +279,9 @@ impl Play<'_, '_> {
             let said = tail(&role.logged(), 2);
             role.stopping = None;
             match stopping {
-                // What it could not send, since the coordinator was away, is played again.
+                // Results that it could not send while the coordinator was away are played again.
                 Some(_) if code == 0 || (code == 3 && said.contains("the coordinator was away")) => {}
-                // Nothing had begun that could be finished.
+                // Nothing had begun yet.
                 Some(_) if code == -1 && young => {}
                 Some(_) => self.outcome.broken.push(format!("{name} ended with {code} after SIGTERM: {said}")),
                 None => self.outcome.broken.push(format!("{name} ended by itself with {code}: {said}")),

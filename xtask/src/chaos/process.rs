@@ -24,7 +24,7 @@ pub(crate) struct Role {
     child: Option<Child>,
     /// Since when it was asked to stop.
     pub(crate) stopping: Option<Instant>,
-    /// Whether it was asked before it can have heard of signals.
+    /// Whether it was signalled before it can have installed its handlers.
     pub(crate) was_young: bool,
     started: Option<Instant>,
 }
@@ -73,14 +73,14 @@ impl Role {
         self.child.is_some()
     }
 
-    /// Nothing where it is not there, or ends in this moment.
+    /// Does nothing if it is not running or just ended.
     pub(crate) fn signal(&self, signal: Signal) {
         if let Some(child) = &self.child {
             let _ = kill_process(Pid::from_child(child), signal);
         }
     }
 
-    /// Whether there was something to kill.
+    /// Returns whether there was a process to kill.
     pub(crate) fn kill(&mut self) -> bool {
         let Some(mut child) = self.child.take() else { return false };
         self.stopping = None;
@@ -89,7 +89,7 @@ impl Role {
         killed
     }
 
-    /// Asks it to stop. What stands still would not hear it.
+    /// Asks it to stop. A stopped process (SIGSTOP) would not react.
     pub(crate) fn stop(&mut self) {
         self.was_young = self.started.is_some_and(|started| started.elapsed() < YOUNG);
         self.signal(Signal::CONT);

@@ -96,14 +96,14 @@ impl Results {
         Self { seed, faults, asked, calm: None, outcomes: Vec::new(), broke_off: None }
     }
 
-    #[expect(clippy::print_stdout, reason = "a session takes minutes: each run is told when it has ended")]
+    #[expect(clippy::print_stdout, reason = "a session takes minutes: each run is printed when it has ended")]
     pub(crate) fn undisturbed(&mut self, calm: &Calm) {
         let (took, limit) = (calm.took.as_secs_f64(), calm.limit().as_secs_f64());
         println!("undisturbed: {} trials in {took:.1} s, so that a disturbed run may take {limit:.1} s", calm.trials);
         self.calm = Some(calm.took);
     }
 
-    #[expect(clippy::print_stdout, reason = "a session takes minutes: each run is told when it has ended")]
+    #[expect(clippy::print_stdout, reason = "a session takes minutes: each run is printed when it has ended")]
     pub(crate) fn add(&mut self, outcome: Outcome) {
         println!("{}", outcome.line());
         for broken in &outcome.broken {

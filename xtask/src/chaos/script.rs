@@ -13,14 +13,14 @@ const FIRST: Duration = Duration::from_millis(500);
 
 pub(crate) const ALL: usize = usize::MAX;
 
-/// One strike. Times count from the moment in which the coordinator has the run.
+/// One strike. Times count from the moment when the coordinator has the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) at: Duration,
     pub(crate) fault: Fault,
-    /// Whom it strikes, where it strikes workers, or [`ALL`].
+    /// The worker that it strikes, if it strikes workers, or [`ALL`].
     pub(crate) worker: usize,
-    /// Until it heals, or until what ended is started again. `None`: it never is.
+    /// The time until it heals, or until the process is restarted; `None`: never.
     pub(crate) lasts: Option<Duration>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Step {
 pub(crate) fn mixed(chance: &mut Chance, faults: &[Fault], kills: u32, workers: usize, window: Duration) -> Vec<Step> {
     let mut others: Vec<Fault> = faults.iter().copied().filter(|fault| !fault.is_kill() && !fault.is_case()).collect();
     chance.shuffle(&mut others);
-    // Half of the kills meet a worker alone.
+    // Half of the kills strike only a worker.
     let weighted = [Fault::KillWorker, Fault::KillCoordinator, Fault::KillBoth, Fault::KillWorker];
     let weighted: Vec<Fault> = weighted.into_iter().filter(|fault| faults.contains(fault)).collect();
     let killing: Vec<Fault> = (0..kills).filter_map(|_| chance.pick(&weighted)).collect();
@@ -64,7 +64,7 @@ pub(crate) fn kill_storm(chance: &mut Chance, workers: usize) -> Vec<Step> {
     (0..STORM_KILLS).map(step).collect()
 }
 
-/// Each in its share of the window, at a random moment of it.
+/// Each in its share of the window, at a random moment.
 fn spread(chance: &mut Chance, faults: &[Fault], workers: usize, window: Duration) -> Vec<Step> {
     let share_ms = u64::try_from(window.as_millis()).unwrap_or(u64::MAX) / (faults.len() as u64).max(1);
     let mut begin = FIRST;
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_asked_for_strikes() {
+    fn only_requested_faults_strike() {
         let steps = mixed(&mut Chance::new(1, 0), &[Fault::KillCoordinator, Fault::Cut], 4, 3, Duration::from_secs(20));
         assert_eq!(steps.iter().filter(|step| step.fault == Fault::KillCoordinator).count(), 4);
         assert_eq!(steps.iter().filter(|step| step.fault == Fault::Cut).count(), 1);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_loop_goes_on() {
+    fn a_crash_loop_continues() {
         let steps = crash_loop(Duration::from_secs(60));
         assert_eq!(steps[0].lasts, None, "the worker never comes back");
         let crashes: Vec<u64> = steps.iter().skip(1).map(|step| step.at.as_secs()).collect();

@@ -21,13 +21,13 @@ const PACE: Pace = Pace {
     stall: Duration::from_millis(400),
 };
 
-/// What a log of the coordinator says when a session is over.
+/// The coordinator's log messages about a session that is over.
 const LOST: [&str; 2] = ["worker lost", "session ended"];
 
 pub(crate) fn play(seed: u64, place: &Place) -> anyhow::Result<Outcome> {
     let setup = || Setup { workers: 1, slots: 4, seed, ..Setup::default() };
     let (mut calm, carried_bytes) = storm::calm(place, "fast-link", &LONG_REPLIES, setup())?;
-    // What nobody can do without on such a link is part of the time of a run that nothing disturbs.
+    // The unavoidable transfer time on such a link is part of the time of an undisturbed run.
     calm.took += Duration::from_secs_f64(carried_bytes as f64 / f64::from(BYTES_PER_SECOND));
     let mut fleet = Fleet::new(place, "slow-link", &LONG_REPLIES, setup())?;
     fleet.workers[0].link.set(Weather::Slow(PACE));

@@ -25,7 +25,7 @@ pub(crate) fn setup(seed: u64) -> Setup {
     Setup { workers: WORKERS, slots: SLOTS, seed, ..Setup::default() }
 }
 
-/// The plan on a fleet that nothing happens to.
+/// Plays the plan on an undisturbed fleet.
 pub(crate) fn undisturbed(place: &Place) -> anyhow::Result<Calm> {
     let (calm, _) = calm(place, "undisturbed", &MIXED, setup(0))?;
     Ok(calm)
@@ -63,7 +63,7 @@ pub(crate) fn rounds(
     results: &mut Results,
 ) -> anyhow::Result<()> {
     let kills = faults.iter().any(|fault| fault.is_kill());
-    // A run that ends before all of its script has struck leaves kills to the next; but there is an end to that, too.
+    // A run that ends before its whole script has struck leaves kills for the next one, up to a limit.
     let most = 2 * chaos.kills.div_ceil(KILLS) + 1;
     for round in 1..=most {
         let left = chaos.kills.saturating_sub(results.kills());

@@ -3,7 +3,7 @@
 use record::Role;
 use scenario::{
     Digest, RunId, Source,
-    plan::{Axis, VERSION},
+    plan::{Axis, Gates, VERSION},
 };
 use serde_json::{Value, json};
 
@@ -43,6 +43,11 @@ fn plan(agents: usize) -> Plan {
         gates: Gates { max_unjudged: 0.25, ..Gates::default() },
         pass_k: None,
         endpoints: std::collections::BTreeMap::new(),
+        transcripts: scenario::plan::Transcripts::All,
+        think_time: false,
+        load: None,
+        decide: None,
+        goodput: None,
     }
 }
 
@@ -52,7 +57,7 @@ fn row(plan: &Plan) -> RunRow {
         name: plan.name.clone(),
         plan_digest: Digest::new("d"),
         seed: plan.seed,
-        planned: plan.planned(),
+        planned: plan.planned().expect("no load"),
         state: RunState::Running,
         started_at: 1_000,
         ended_at: None,
@@ -63,9 +68,9 @@ fn row(plan: &Plan) -> RunRow {
 }
 
 #[test]
-fn a_run_of_which_nothing_was_played_says_so() {
+fn a_run_without_trials_says_so() {
     let plan = plan(1);
-    let summary = of(&row(&plan), &plan, &Tally::default(), &Spend::default(), &Recovered::default());
+    let summary = of(&row(&plan), &plan, &Tally::default(), &Spend::default(), &Recovered::default(), None);
     assert_eq!(summary.verdict, RunVerdict::Inconclusive);
     assert_eq!(summary.gates[1].reason, "none of 8 trials was played");
     assert_eq!((summary.run.started_at.as_str(), summary.run.ended_at), ("1970-01-01T00:00:01.000Z", None));
@@ -86,7 +91,7 @@ fn cases_keep_the_plans_order_and_their_own_rules() {
         tally.cases.insert(case, counts);
         tally.total.merge(&counts);
     }
-    let summary = of(&row(&plan), &plan, &tally, &Spend::default(), &Recovered::default());
+    let summary = of(&row(&plan), &plan, &tally, &Spend::default(), &Recovered::default(), None);
     let found: Vec<_> = summary
         .cases
         .iter()
@@ -136,7 +141,7 @@ fn gates_and_cases_name_files_and_questions() {
         tally.cases.insert(case, fail);
         tally.total.merge(&fail);
     }
-    let summary = of(&row(&plan), &plan, &tally, &Spend::default(), &Recovered::default());
+    let summary = of(&row(&plan), &plan, &tally, &Spend::default(), &Recovered::default(), None);
     let called: Vec<_> = summary.cases.iter().map(|case| (case.title.as_str(), case.variant.as_deref())).collect();
     assert_eq!(
         called,
@@ -154,7 +159,7 @@ fn gates_and_cases_name_files_and_questions() {
 }
 
 #[test]
-fn only_a_cancelled_run_has_cancelled_what_did_not_end() {
+fn only_a_cancelled_run_counts_unfinished_trials_as_cancelled() {
     let plan = plan(1);
     let counts = Counts { pass: 1, error: 1, ..Counts::default() };
     let mut tally = Tally::default();
@@ -164,7 +169,7 @@ fn only_a_cancelled_run_has_cancelled_what_did_not_end() {
         [(RunState::Running, 0, 6, [0, 0]), (RunState::Interrupted, 0, 6, [0, 0]), (RunState::Cancelled, 6, 0, [2, 4])]
     {
         let row = RunRow { state, ..row(&plan) };
-        let summary = of(&row, &plan, &tally, &Spend::default(), &Recovered::default());
+        let summary = of(&row, &plan, &tally, &Spend::default(), &Recovered::default(), None);
         let trials = summary.summary.trials;
         assert_eq!((trials.cancelled, trials.not_started), (cancelled, not_started), "{state:?}");
         assert_eq!(summary.cases.iter().map(|case| case.cancelled).collect::<Vec<_>>(), by_case, "{state:?}");
@@ -191,7 +196,7 @@ proptest::proptest! {
             tally.total.merge(&counts);
         }
         let row = RunRow { state: RunState::Finished, ended_at: Some(2_000), ..row(&plan) };
-        let summary = of(&row, &plan, &tally, &Spend::default(), &Recovered::default());
+        let summary = of(&row, &plan, &tally, &Spend::default(), &Recovered::default(), None);
         let (pass, all) = (tally.total.pass, tally.total.pass + tally.total.fail + tally.total.agent_errors);
         proptest::prop_assume!(all > 0);
         let rate = pass as f64 / all as f64;
@@ -216,4 +221,28 @@ proptest::proptest! {
         let figure = html.split("Success rate</").nth(1).unwrap();
         proptest::prop_assert!(figure[..400].contains(&format!("{shown}%")), "{} {}", shown, &figure[..400]);
     }
+}
+
+#[test]
+fn a_run_that_is_over_has_the_digests_of_what_it_played() {
+    let contents_of = |plan: &Plan, state| {
+        let row = RunRow { state, ..row(plan) };
+        of(&row, plan, &Tally::default(), &Spend::default(), &Recovered::default(), None).run.contents
+    };
+    let plan = plan(1);
+    assert_eq!(contents_of(&plan, RunState::Running), None);
+    let found = contents_of(&plan, RunState::Finished).unwrap();
+    let moved =
+        Group { source: Source { path: "night/f.scenario.yaml".to_owned(), line: 1 }, ..plan.groups[0].clone() };
+    let moved = Plan { groups: vec![moved], agents: vec!["preview".to_owned()], ..plan.clone() };
+    assert_eq!(
+        contents_of(&moved, RunState::Interrupted),
+        Some(found.clone()),
+        "neither the folder nor the agent counts"
+    );
+    let changed = Group { document: json!({ "run": [] }), tags: vec!["money".to_owned()], ..plan.groups[0].clone() };
+    let changed = contents_of(&Plan { groups: vec![changed], ..plan.clone() }, RunState::Finished).unwrap();
+    let key = "f.scenario.yaml/refund";
+    assert_ne!(found.scenarios[key].digest, changed.scenarios[key].digest);
+    assert_eq!((found.scenarios[key].digest.len(), &changed.scenarios[key].tags), (16, &vec!["money".to_owned()]));
 }

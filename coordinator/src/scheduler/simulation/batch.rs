@@ -1,6 +1,6 @@
-//! Batches without words, as the store takes them.
+//! Batches without transcripts, as the store takes them.
 
-use record::{Failure, FailureKind, Trial, Verdict, call::Spend, pace::Pace};
+use record::{Failure, FailureKind, Trial, Verdict, call::Spend, call_times::CallTimes};
 use scenario::{CaseId, RunId, Strategy, TrialId};
 use store::{Commit, EndedTrial, SegmentRow};
 
@@ -10,7 +10,11 @@ const REPLAYS: u32 = 2;
 pub(super) fn commit(session: u64, sequence: u64, run: &RunId, ended: Vec<(u64, u32, Option<FailureKind>)>) -> Commit {
     let ended = ended
         .into_iter()
-        .map(|(number, epoch, failure)| EndedTrial { trial: trial(number, epoch, failure), pieces: Vec::new() })
+        .map(|(number, epoch, failure)| EndedTrial {
+            trial: trial(number, epoch, failure),
+            pieces: Vec::new(),
+            kept: true,
+        })
         .collect();
     let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
     Commit { session, sequence, run: run.clone(), segment, ended, replays: REPLAYS, begun: Vec::new() }
@@ -33,10 +37,12 @@ fn trial(number: u64, epoch: u32, failure: Option<FailureKind>) -> Trial {
         turns: 0,
         conversations: 0,
         duration_ms: 0,
+        began_at_ms: 0,
         latencies: Vec::new(),
         unanswered: 0,
         spend: Spend::default(),
-        pace: Pace::default(),
+        call_times: CallTimes::default(),
+        start: None,
         judgments: Vec::new(),
         keep_transcript: false,
         exhausted: false,

@@ -1,4 +1,4 @@
-//! What goes wrong in a world: by chance, and as its script says.
+//! The faults of a world: random ones, and those of its script.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const BACK: Duration = Duration::from_millis(500);
 const NEVER: Duration = Duration::from_secs(1_000_000);
 
 impl World {
-    /// Those that come at their time, also after all is healed.
+    /// Faults with a fixed time. They strike even after the world is healed.
     pub(super) fn scripted_faults(&mut self) {
         while self.script.kills.first().is_some_and(|at| *at <= self.now) {
             self.script.kills.remove(0);
@@ -58,12 +58,24 @@ impl World {
             }
             9 => self.asleep_until = self.now + Duration::from_millis(self.chance.below(70_000)),
             10 if self.is_up() => {
-                let run = RunId::new(format!("run-{}", self.chance.below(self.script.planned.len() as u64)));
+                let run = self.any_run();
                 self.on(Event::RunStopped { run, drain: true })?;
+            }
+            11..=13 if self.is_up() => {
+                let run = self.any_run();
+                self.pause_or_resume(&run)?;
+            }
+            14..=16 if self.is_up() => {
+                let run = self.any_run();
+                self.set_rate(&run)?;
             }
             _ => {}
         }
         Ok(())
+    }
+
+    fn any_run(&mut self) -> RunId {
+        RunId::new(format!("run-{}", self.chance.below(self.script.planned.len() as u64)))
     }
 
     pub(super) fn crash(&mut self, index: usize) {

@@ -1,4 +1,4 @@
-//! What must hold, kept independently of the scheduler and of the store.
+//! The invariants, checked independently of the scheduler and the store.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,27 +10,27 @@ use store::Lease;
 
 type Key = (RunId, u64);
 
-/// No worker may have been lost for so long before a loss that speaks against a trial.
+/// A loss counts against a trial only if no worker was lost during this time before it.
 const CALM: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     /// The session that a trial is leased to, the epoch, and since when.
     owners: BTreeMap<Key, (u64, u32, Duration)>,
-    /// Attempts that were lost with their workers, begun or not.
+    /// Attempts that were lost with their workers, whether they had begun or not.
     losses: BTreeMap<Key, u32>,
-    /// Those that had begun.
+    /// Lost attempts that had begun.
     begun_losses: BTreeMap<Key, u32>,
     /// The same since the trial last ended: (begun, all).
     suspicion: BTreeMap<Key, (u32, u32)>,
     /// Attempts that their workers gave up in peace.
     given_up: BTreeMap<Key, u32>,
-    /// Attempts that ended and were to be followed by another.
+    /// Attempts that ended and needed another attempt.
     replayed: BTreeMap<Key, u32>,
     /// As many of them since the run was resumed.
     replays: BTreeMap<Key, u32>,
     proofs: BTreeMap<Key, u32>,
-    /// When workers were lost, or nobody knows whether some were.
+    /// When workers were lost, or may have been lost unseen.
     unrest: Vec<Duration>,
     done: BTreeSet<Key>,
     pub(super) planned: BTreeMap<RunId, u64>,
@@ -60,7 +60,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// After a whole grant: suspects are by themselves, and nothing that is healthy waits for them.
+    /// After a whole grant: suspects are alone, and no healthy trial waits behind them.
     pub(super) fn check_company(&mut self, session: u64) -> Result<(), String> {
         let held: Vec<&Key> = self.of_session(session).collect();
         let suspects = held.iter().filter(|key| self.is_suspect(key)).count();
@@ -87,6 +87,11 @@ impl Ledger {
         self.owners.iter().filter(move |(_, (owner, ..))| *owner == session).map(|(key, _)| key)
     }
 
+    /// The trials of a run that are leased.
+    pub(super) fn leased_of(&self, run: &RunId) -> Vec<Key> {
+        self.owners.keys().filter(|(of, _)| of == run).cloned().collect()
+    }
+
     fn is_suspect(&self, key: &Key) -> bool {
         self.suspicion.get(key).is_some_and(|(begun, all)| *begun >= 2 || *all >= 4)
     }
@@ -109,7 +114,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What the store says that a session lost is what it held.
+    /// Checks that the store reports exactly what the session held as lost.
     pub(super) fn lost(&mut self, session: u64, proof: bool, leases: &[Lease], now: Duration) -> Result<(), String> {
         let held: BTreeSet<Key> = self.of_session(session).cloned().collect();
         let lost: BTreeSet<Key> =
@@ -143,13 +148,15 @@ impl Ledger {
         };
         let since = self.owners.get(key).map(|(.., since)| *since).unwrap_or_default();
         match self.unrest.last() {
-            Some(last) if *last + CALM > since => Err(format!("{key:?} of {since:?} is said to do it after {last:?}")),
-            _ if !self.is_suspect(key) => Err(format!("{key:?} is no suspect, and said to do it")),
+            Some(last) if *last + CALM > since => {
+                Err(format!("{key:?} of {since:?} is marked as the cause after {last:?}"))
+            }
+            _ if !self.is_suspect(key) => Err(format!("{key:?} is not a suspect, and marked as the cause")),
             _ => Ok(()),
         }
     }
 
-    /// Nobody knows who was lost before.
+    /// After a restart, losses before it are unknown.
     pub(super) fn restarted(&mut self, now: Duration) {
         self.unrest.push(now);
     }
@@ -163,7 +170,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// It ended, was kept, and is to be played again.
+    /// It ended, was stored, and will be played again.
     pub(super) fn ended_for_now(&mut self, run: &RunId, trial: u64, session: u64, epoch: u32) -> Result<(), String> {
         let key = (run.clone(), trial);
         self.take(&key, session, epoch)?;
@@ -179,7 +186,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Trials may be played again as often as before.
+    /// Resets how often trials may be retried.
     pub(super) fn resumed(&mut self, run: &RunId) {
         self.replays.retain(|(of, _), _| of != run);
     }
@@ -210,7 +217,7 @@ impl Ledger {
         self.done.iter().filter(|(of, _)| of == run).count() as u64
     }
 
-    /// Those that had begun.
+    /// How many lost attempts had begun.
     pub(super) fn lost_attempts(&self, run: &RunId) -> u64 {
         let attempts = self.begun_losses.iter().chain(&self.given_up);
         attempts.filter(|((of, _), _)| of == run).map(|(_, losses)| u64::from(*losses)).sum()

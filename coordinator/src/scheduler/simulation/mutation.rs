@@ -1,6 +1,6 @@
 //! Broken protocols, to see that the checks notice.
 
-/// A part of the protocol that is left out.
+/// A part of the protocol that a test switches off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mutation {
     None,
@@ -12,8 +12,8 @@ pub(super) enum Mutation {
     EpochStays,
     /// The store does not learn that a session is over.
     EndForgotten,
-    /// The store does not learn what was given back.
+    /// The store is not notified of returned trials.
     ReleaseForgotten,
-    /// Every worker is taken to know every agent.
+    /// Every worker is assumed to have every agent.
     AgentsIgnored,
 }

@@ -4,14 +4,14 @@ use std::{collections::BTreeSet, time::Duration};
 
 use super::chance::Chance;
 
-/// What happens in a seed.
+/// The faults of one seed.
 pub(super) struct FaultScript {
     pub(super) seed: u64,
     pub(super) workers: usize,
     pub(super) planned: Vec<u64>,
     /// This trial of the first run brings down every worker that plays it.
     pub(super) killer: Option<u64>,
-    /// Nothing fails but what the killer brings down.
+    /// No faults except those of the killer.
     pub(super) quiet: bool,
     /// The coordinator dies, and sessions end with it.
     pub(super) embedded: bool,
@@ -19,12 +19,14 @@ pub(super) struct FaultScript {
     pub(super) slots: Option<usize>,
     /// A worker is killed at each of these times.
     pub(super) kills: Vec<Duration>,
-    /// The coordinator dies again and again, for ever.
+    /// The coordinator crashes again and again, for ever.
     pub(super) crash_loop: Option<Duration>,
-    /// This worker says nothing any more from then on.
+    /// This worker falls silent at this time.
     pub(super) dead: Option<(usize, Duration)>,
-    /// Not every worker knows the agents of every run.
+    /// Workers have different sets of agents.
     pub(super) strangers: bool,
+    /// Runs are loads: their trials are due one after another, over this time.
+    pub(super) load_seconds: Option<u64>,
 }
 
 impl FaultScript {
@@ -43,9 +45,10 @@ impl FaultScript {
             crash_loop: None,
             dead: None,
             strangers: chance.one_in(3),
+            load_seconds: (seed % 4 == 1).then_some(20 + seed % 50),
         };
         if !script.embedded && chance.one_in(5) {
-            // No killer: to find one takes longer than this coordinator lives.
+            // No killer: this coordinator does not live long enough to find one.
             script.killer = None;
             script.crash_loop = Some(Duration::from_secs(12));
             script.dead = Some((1, Duration::from_millis(chance.below(30_000)))).filter(|_| script.workers > 1);
@@ -67,10 +70,12 @@ impl FaultScript {
             crash_loop: None,
             dead: None,
             strangers: false,
+            load_seconds: None,
         }
     }
 
-    /// Each run has an agent of its own, named like it. The first worker knows all, so that everything can be played.
+    /// Each run has its own agent, with the run's name. The first worker has all agents, so that every run can be
+    /// played.
     pub(super) fn agents_of(&self, worker: usize) -> BTreeSet<String> {
         let known = |run: &usize| !self.strangers || worker == 0 || (worker + run).is_multiple_of(2);
         (0..self.planned.len()).filter(known).map(|run| format!("run-{run}")).collect()

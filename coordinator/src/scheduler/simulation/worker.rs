@@ -1,4 +1,4 @@
-//! A worker as the protocol wants it, with the faults that its script gives it.
+//! A worker that follows the protocol, with the faults of its script.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,7 +16,7 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub(super) enum Up {
     Heartbeat(Vec<Held>),
-    Claim { number: u64, want: u32, idle: u32 },
+    Claim { number: u64, want: u32, idle: u32, ahead: u32 },
     Begun(Vec<Held>),
     Batch(Batch),
     Release { trials: Vec<Held>, begun: bool },
@@ -46,17 +46,17 @@ type Attempt = (RunId, u64, u32);
 #[derive(Debug, Default)]
 pub(super) struct Worker {
     slots: usize,
-    /// Forgets a claim that was not answered before its stream closed, and so never learns what it was leased.
+    /// Forgets an unanswered claim when its stream closes, and so never learns what it was granted.
     forgetful: bool,
     pub(super) session: Option<u64>,
     pub(super) connected: bool,
-    /// Says nothing before it knows what was acknowledged: a batch before the older ones would be a gap.
+    /// Sends nothing until it knows what was acknowledged: a batch before the older ones would be a gap.
     welcomed: bool,
     /// Does nothing until then.
     pub(super) frozen_until: Duration,
     pub(super) up: VecDeque<(Duration, Up)>,
     pub(super) down: VecDeque<(Duration, Down)>,
-    /// What is being played, until when.
+    /// The trials in progress, and when each ends.
     playing: BTreeMap<Attempt, Duration>,
     waiting: VecDeque<Attempt>,
     unacknowledged: VecDeque<Batch>,
@@ -74,7 +74,7 @@ impl Worker {
         Self { slots, forgetful, ..Self::default() }
     }
 
-    /// The process is gone, or the session is: nothing of it is left.
+    /// The process or the session is gone, with all of its state.
     pub(super) fn reset(&mut self) {
         let Self { slots, forgetful, frozen_until, .. } = *self;
         *self = Self { slots, forgetful, frozen_until, ..Self::default() };
@@ -211,10 +211,10 @@ impl Worker {
         listed(self.playing.keys().chain(&self.waiting).cloned().chain(self.unacknowledged()))
     }
 
-    /// So many begin when they are granted: nothing else waits then.
+    /// This many trials begin as soon as they are granted.
     fn say_claim(&mut self, want: u32, now: Duration, chance: &mut Chance) {
         let idle = (self.slots - self.playing.len()) as u32;
-        self.say(Up::Claim { number: self.last_claim, want, idle }, now, chance);
+        self.say(Up::Claim { number: self.last_claim, want, idle, ahead: want }, now, chance);
     }
 
     fn say_begun(&mut self, begun: Vec<Attempt>, now: Duration, chance: &mut Chance) {
@@ -235,7 +235,7 @@ impl Worker {
         }
     }
 
-    /// Late, in order, now and then twice, and lost where there is no stream.
+    /// Sends late, in order, sometimes twice; the message is lost if there is no stream.
     fn say(&mut self, message: Up, now: Duration, chance: &mut Chance) {
         if !self.welcomed {
             return;

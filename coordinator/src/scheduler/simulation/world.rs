@@ -26,7 +26,7 @@ mod actions;
 const STEP: Duration = Duration::from_millis(250);
 /// Faults happen until then.
 const HEALED: Duration = Duration::from_secs(100);
-/// The longest a healed run may take: a partition's time, what waits for it, and suspects of dozens.
+/// The longest that a healed run may take: the time of a partition, what waits for it, and dozens of suspects.
 const PATIENCE: Duration = Duration::from_secs(1_500);
 
 pub(super) struct World {
@@ -35,7 +35,7 @@ pub(super) struct World {
     pub(super) chance: Chance,
     pub(super) now: Duration,
     timing: Timing,
-    store: Memory,
+    pub(super) store: Memory,
     pub(super) scheduler: Scheduler,
     /// Down until then.
     pub(super) restart_at: Option<Duration>,
@@ -51,13 +51,14 @@ pub(super) struct World {
     /// What has begun and is not stored yet, by session.
     begun: BTreeMap<u64, Vec<Lease>>,
     pub(super) next_crash: Duration,
-    ledger: Ledger,
+    is_calm: bool,
+    pub(super) ledger: Ledger,
 }
 
 pub(super) type Checked = Result<(), String>;
 
-/// The store in memory answers at once.
-fn at_once<T>(future: impl Future<Output = Result<T, store::Error>>) -> Result<T, String> {
+/// The in-memory store answers at once.
+pub(super) fn at_once<T>(future: impl Future<Output = Result<T, store::Error>>) -> Result<T, String> {
     future.now_or_never().expect("the store in memory never waits").map_err(|error| error.to_string())
 }
 
@@ -92,6 +93,7 @@ impl World {
             own: None,
             begun: BTreeMap::new(),
             next_crash: Duration::ZERO,
+            is_calm: false,
             ledger: Ledger::default(),
         }
     }
@@ -140,6 +142,10 @@ impl World {
             for index in 0..self.workers.len() {
                 self.coordinator_reads(index)?;
             }
+            if self.now >= HEALED && !self.is_calm {
+                self.is_calm = true;
+                self.resume_all()?;
+            }
             let (over, closing) = self.closing.drain(..).partition(|(at, _)| *at <= self.now);
             self.closing = closing;
             let over: Vec<(Duration, u64)> = over;
@@ -176,6 +182,7 @@ impl World {
                 self.resume_at.iter().filter(|(_, at)| **at <= self.now).map(|(run, _)| run.clone()).collect();
             for run in due {
                 self.resume_at.remove(&run);
+                self.end_pause(&run)?;
                 at_once(self.store.resume(&run, &[], 2))?;
                 self.ledger.resumed(&run);
                 self.start(&run)?;
@@ -211,7 +218,7 @@ impl World {
         Ok(())
     }
 
-    /// What the dispatcher does with a Hello.
+    /// Does what the dispatcher does with a Hello.
     fn connect(&mut self, index: usize) -> Checked {
         let Some(session) = self.workers[index].session else { return Ok(()) };
         let Some(acknowledged) = at_once(self.store.watermark(session))? else {
@@ -225,7 +232,7 @@ impl World {
         self.workers[index].connected = true;
         self.send(session, Down::Welcome { acknowledged });
         let known = if self.mutation == Mutation::AgentsIgnored { 0 } else { index };
-        self.on(Event::Connected { session, agents: self.script.agents_of(known) })
+        self.on(Event::Connected { session, agents: self.script.agents_of(known), slots: 4 })
     }
 
     fn coordinator_reads(&mut self, index: usize) -> Checked {
@@ -239,7 +246,9 @@ impl World {
             };
             match message {
                 Up::Heartbeat(held) => self.heartbeat(session, held)?,
-                Up::Claim { number, want, idle } => self.on(Event::Claimed { session, number, want, idle })?,
+                Up::Claim { number, want, idle, ahead } => {
+                    self.on(Event::Claimed { session, number, want, idle, ahead })?;
+                }
                 Up::Begun(trials) => self.on(Event::Begun { session, trials })?,
                 Up::Release { trials, begun } => self.on(Event::Released { session, trials, begun })?,
                 Up::Leave => self.on(Event::Left { session })?,
@@ -249,14 +258,14 @@ impl World {
         Ok(())
     }
 
-    fn at(&self) -> i64 {
+    pub(super) fn at(&self) -> i64 {
         self.now.as_millis() as i64
     }
 
     fn heartbeat(&mut self, session: u64, held: Vec<Held>) -> Checked {
         let begun = self.begun.remove(&session).unwrap_or_default();
         match self.store.heartbeat(session, Usd(0), &begun, self.at()).now_or_never() {
-            // One that is over is told so when it sends a batch, or by a closed stream.
+            // A worker learns that its session is over from the answer to a batch, or from a closed stream.
             Some(Ok(()) | Err(store::Error::SessionOver(_))) => {}
             other => return Err(format!("a heartbeat was not stored: {other:?}")),
         }
@@ -264,7 +273,7 @@ impl World {
     }
 
     fn commit(&mut self, session: u64, batch: &Batch) -> Checked {
-        // Every seventh trial is one that our side breaks, whoever plays it and however often.
+        // Our side breaks every seventh trial, on every worker and in every attempt.
         let failure = |number: u64| (number % 7 == 3).then_some(FailureKind::SimulatorFailed);
         let ended = batch.ended.iter().map(|(number, epoch)| (*number, *epoch, failure(*number))).collect();
         let mut commit = commit(session, batch.sequence, &batch.run, ended);
@@ -348,7 +357,10 @@ impl World {
         let agents = BTreeSet::from([run.as_str().to_owned()]);
         let silence = |(session, seen): &(u64, i64)| (*session, Duration::from_millis((self.at() - seen) as u64));
         let silent = recovered.seen.iter().map(silence).collect();
-        self.on(Event::RunStarted { run: run.clone(), planned, agents, recovered, silent })
+        let work = self.work(run, planned, &recovered);
+        let stored = recovered.clone();
+        self.on(Event::RunStarted { run: run.clone(), work, agents, recovered: recovered.into(), silent })?;
+        self.obey_stored_pause(run, &stored)
     }
 
     fn send(&mut self, session: u64, message: Down) {
@@ -361,23 +373,22 @@ impl World {
         worker.down.push_back((earliest + Duration::from_millis(late), message));
     }
 
-    /// At the end everything is done, once, and only those are poisoned that bring workers down.
+    /// At the end every trial is done exactly once, and only trials that crash workers are poisoned.
     fn audit(&self) -> Checked {
-        for (planned, index) in self.script.planned.iter().zip(0_u64..) {
-            let run = RunId::new(format!("run-{index}"));
-            let stored = at_once(self.store.trials(&run, 0, u32::MAX))?;
+        for (run, planned) in &self.ledger.planned {
+            let stored = at_once(self.store.trials(run, 0, u32::MAX))?;
             let numbers: Vec<u64> = stored.iter().map(|stored| stored.trial.number).collect();
-            if numbers != (0..*planned).collect::<Vec<_>>() || self.ledger.done(&run) != *planned {
+            if numbers != (0..*planned).collect::<Vec<_>>() || self.ledger.done(run) != *planned {
                 return Err(format!("{run}: {numbers:?} of {planned} are done"));
             }
             if let Some(unplayed) = stored.iter().find(|stored| stored.again) {
                 return Err(format!("{run}: {} is to be played again", unplayed.trial.number));
             }
-            let recovered = at_once(self.store.recover(&run))?;
-            if recovered.replayed_attempts != self.ledger.replayed(&run) {
+            let recovered = at_once(self.store.recover(run))?;
+            if recovered.replayed_attempts != self.ledger.replayed(run) {
                 return Err(format!("{run}: {} attempts are stored as replayed", recovered.replayed_attempts));
             }
-            if recovered.lost_attempts != self.ledger.lost_attempts(&run) || !recovered.leases.is_empty() {
+            if recovered.lost_attempts != self.ledger.lost_attempts(run) || !recovered.leases.is_empty() {
                 return Err(format!("{run}: {recovered:?}"));
             }
         }

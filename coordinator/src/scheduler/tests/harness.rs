@@ -9,7 +9,7 @@ use std::{
 use scenario::RunId;
 use store::{Lease, Recovered};
 
-use super::super::{Action, Event, Held, Scheduler, lease_id};
+use super::super::{Action, Event, Held, Scheduler, Work, lease_id};
 use crate::Timing;
 
 pub(super) struct Harness {
@@ -31,7 +31,7 @@ pub(super) fn agents(names: &[&str]) -> BTreeSet<String> {
 }
 
 impl Harness {
-    /// A run `a` and connected sessions 1, 2, …; all know the agent `mock`.
+    /// A run `a` and connected sessions 1, 2, …; all have the agent `mock`.
     pub(super) fn new(planned: u64, sessions: u64) -> Self {
         let mut harness = Self { scheduler: Scheduler::new(Timing::default()), now: Duration::ZERO, claims: 0 };
         harness.start("a", planned, Recovered::default());
@@ -49,10 +49,11 @@ impl Harness {
 
     pub(super) fn start_knowing(&mut self, name: &str, planned: u64, agents: BTreeSet<String>) {
         let (recovered, silent) = (Recovered::default(), BTreeMap::new());
-        self.on(Event::RunStarted { run: run(name), planned, agents, recovered, silent });
+        let work = Work::Trials(planned);
+        self.on(Event::RunStarted { run: run(name), work, agents, recovered: recovered.into(), silent });
     }
 
-    /// `silent`: how long sessions were not heard.
+    /// `silent`: how long ago each session was last heard.
     pub(super) fn start_after(
         &mut self,
         name: &str,
@@ -60,7 +61,14 @@ impl Harness {
         recovered: Recovered,
         silent: BTreeMap<u64, Duration>,
     ) -> Vec<Action> {
-        self.on(Event::RunStarted { run: run(name), planned, agents: agents(&["mock"]), recovered, silent })
+        let work = Work::Trials(planned);
+        self.on(Event::RunStarted {
+            run: run(name),
+            work,
+            agents: agents(&["mock"]),
+            recovered: recovered.into(),
+            silent,
+        })
     }
 
     pub(super) fn join(&mut self, session: u64) {
@@ -69,14 +77,14 @@ impl Harness {
 
     pub(super) fn join_knowing(&mut self, session: u64, names: &[&str]) {
         self.on(Event::Joined { session });
-        self.on(Event::Connected { session, agents: agents(names) });
+        self.on(Event::Connected { session, agents: agents(names), slots: 8 });
     }
 
     pub(super) fn reconnect(&mut self, session: u64) -> Vec<Action> {
-        self.on(Event::Connected { session, agents: agents(&["mock"]) })
+        self.on(Event::Connected { session, agents: agents(&["mock"]), slots: 8 })
     }
 
-    /// Ticks as it should, so that nobody thinks the coordinator slept.
+    /// Ticks on time, so that the coordinator does not appear to have slept.
     pub(super) fn wait(&mut self, seconds: f64) -> Vec<Action> {
         let end = self.now + Duration::from_secs_f64(seconds);
         let mut actions = Vec::new();
@@ -96,10 +104,10 @@ impl Harness {
         self.claim_with(session, want, want)
     }
 
-    /// `idle`: so many begin at once.
+    /// `idle`: how many trials begin at once.
     pub(super) fn claim_with(&mut self, session: u64, want: u32, idle: u32) -> Vec<(String, Range<u64>, u32)> {
         let number = self.claims;
-        match self.on(Event::Claimed { session, number, want, idle }).as_slice() {
+        match self.on(Event::Claimed { session, number, want, idle, ahead: 0 }).as_slice() {
             [Action::Grant { leases, .. }] => {
                 leases.iter().map(|lease| (lease.run.to_string(), lease.trials.clone(), lease.epoch)).collect()
             }

@@ -1,9 +1,9 @@
-//! Trials that were lost with their workers: when they are played, with whom, and when they are given up.
+//! Trials that were lost with their workers: when and where they are played again, and when they are poisoned.
 
 use super::*;
 
 impl Harness {
-    /// A new worker that is lost with what it gets.
+    /// A new worker that takes a lease and is lost with it.
     fn brings_down(&mut self, session: u64, want: u32) -> Vec<(String, Range<u64>, u32)> {
         self.join(session);
         let leased = self.claim(session, want);
@@ -54,7 +54,7 @@ fn a_group_that_is_lost_is_halved_down_to_the_one_that_does_it() {
             harness.on(Event::Left { session });
         }
     }
-    // The first losses by itself come too soon after the others.
+    // The first losses alone come too soon after the others.
     assert_eq!(lost, [64, 64, 64, 64, 64, 64, 32, 16, 8, 4, 2, 1], "twice in company, then by itself, then halves");
     assert_eq!(harness.scheduler.waiting_for(&run("a")), None);
     assert_eq!(harness.scheduler.leased(&run("a")), 0, "the last one rests, and all others are done");
@@ -93,7 +93,7 @@ fn workers_that_are_killed_all_the_time_prove_nothing() {
     }
     for round in 0..20 {
         let (plays, idle) = (100 + round, 200 + round);
-        // Every few seconds somebody kills a worker that plays nothing.
+        // Every few seconds, a worker that plays nothing is killed.
         let mut waited = 0;
         harness.join(plays);
         while harness.claim(plays, 1).is_empty() {
@@ -106,7 +106,7 @@ fn workers_that_are_killed_all_the_time_prove_nothing() {
         let lost = harness.lose(plays);
         assert!(matches!(lost.as_slice(), [Action::EndSession { proof: false, .. }]), "{lost:?}");
     }
-    // Nor does one that is lost while the trial is played, or with it.
+    // Nor does a worker that is lost during the trial, or together with it.
     for (session, together) in [(301, false), (302, true)] {
         harness.wait(30.0);
         harness.join(session);
@@ -175,7 +175,7 @@ fn suspects_are_known_after_a_restart() {
 }
 
 #[test]
-fn one_worker_is_emptied_for_suspects_while_another_run_goes_on() {
+fn one_worker_is_emptied_for_suspects_while_another_run_continues() {
     let mut harness = Harness::new(2, 0);
     let leased = |run: &str, trials: Range<u64>, epoch| vec![(run.to_owned(), trials, epoch)];
     for session in 1..=2 {
@@ -189,7 +189,7 @@ fn one_worker_is_emptied_for_suspects_while_another_run_goes_on() {
     assert_eq!(harness.claim(3, 2), leased("b", 0..2, 1), "one that cannot play the suspects goes on beside them");
     assert_eq!(harness.claim(4, 2), leased("a", 0..2, 3), "it holds nothing");
     harness.lose(4);
-    // Halves now: the first at once, the second when a worker is empty.
+    // Now in halves: the first at once, the second when a worker is empty.
     assert_eq!(harness.claim(5, 2), leased("b", 2..4, 1), "runs take turns");
     harness.join_knowing(6, &["mock", "other"]);
     assert_eq!(harness.claim(6, 2), leased("a", 0..1, 4));

@@ -47,7 +47,7 @@ pub(super) fn read(card: &Value, address: &Url, rpc: Option<&Url>) -> Result<Int
     Ok(Interface { url, version, stream })
 }
 
-/// The interfaces over JSON-RPC whose version gabfest speaks, in the order of the card.
+/// The JSON-RPC interfaces with a supported version, in the order of the card.
 fn interfaces(card: &Value) -> Vec<(Version, &str)> {
     let listed = card["supportedInterfaces"].as_array().into_iter().flatten();
     let listed = listed.filter(|interface| interface["protocolBinding"].as_str() == Some(JSON_RPC));

@@ -14,14 +14,14 @@ use super::{
     wire::{self, Failure, Version},
 };
 
-/// Of what is kept of a reply.
+/// The size limit of a reply.
 const MOST_BYTES: usize = 1 << 20;
 const MOST_MESSAGES: usize = 1_000;
-/// Of the ids by which an agent knows a conversation and a task.
+/// The size limit of the agent's ids of a conversation and a task.
 const MOST_ID_BYTES: usize = 4 << 10;
 const MOST_NOTES: usize = 8;
 
-/// What comes after an event.
+/// What follows an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     GoesOn,
@@ -50,7 +50,7 @@ impl HeardTask {
         Self { version, known, task: None, said, notes, bytes: 0, pieces: 0, first: None, last: None }
     }
 
-    /// The id of the task, which a verdict that goes on has.
+    /// The id of the task, which a result keeps even if the task is not done.
     pub(super) fn task(&self) -> &str {
         self.task.as_deref().unwrap_or_default()
     }
@@ -68,7 +68,7 @@ impl HeardTask {
         }
     }
 
-    /// Takes a task as it is now.
+    /// Takes the current state of a task.
     pub(super) fn task_again(&mut self, task: &Value) -> Result<Progress, String> {
         self.begin(task, "id")?;
         self.said.clear();
@@ -93,7 +93,7 @@ impl HeardTask {
             ("status-update", update) => {
                 self.begin(update, "taskId")?;
                 match self.status(&update["status"], Some(came))? {
-                    // The word of version 0.3 for the last event, whatever the state is.
+                    // In version 0.3 this marks the last event, whatever the state is.
                     Progress::GoesOn if update["final"] == true => Ok(Progress::Over),
                     verdict => Ok(verdict),
                 }
@@ -107,7 +107,7 @@ impl HeardTask {
         }
     }
 
-    /// What is known after this reply.
+    /// The ids to send with the next message.
     pub(super) fn known(&self) -> KnownTask {
         self.known.clone()
     }
@@ -133,7 +133,7 @@ impl HeardTask {
         }
     }
 
-    /// What a result is, in the words of version 0.3.
+    /// The kind of a result, by the names of version 0.3.
     fn kind<'v>(&self, result: &'v Value) -> Result<(&'static str, &'v Value), String> {
         let kinds = ["message", "task", "status-update", "artifact-update"];
         let found = match self.version {
@@ -175,7 +175,7 @@ impl HeardTask {
         Ok(Progress::Over)
     }
 
-    /// What a status means. The agent's words while it works are no reply.
+    /// Reads a status. Messages of an agent that is still working are not a reply.
     fn status(&mut self, status: &Value, came: Option<Instant>) -> Result<Progress, String> {
         let state = wire::state(status);
         let words = self.parts(&status["message"])?;
@@ -204,7 +204,7 @@ impl HeardTask {
         Ok(Progress::Over)
     }
 
-    /// Takes an artifact or a chunk of one. What an earlier turn of the task had of it is not said again.
+    /// Takes an artifact or a chunk of one. Text that an earlier turn of the task received is not repeated.
     fn artifact(&mut self, artifact: &Value, append: bool, came: Option<Instant>) -> Result<(), String> {
         let id = artifact["artifactId"].as_str().unwrap_or_default();
         if id.len() > MOST_ID_BYTES {

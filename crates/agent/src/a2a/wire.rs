@@ -1,4 +1,4 @@
-//! The two wire forms of A2A: what calls look like, and what errors and states mean.
+//! The two wire forms of A2A: requests, errors and states.
 
 use llm::{Context, Message, MessageRole};
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ impl Version {
         }
     }
 
-    /// As the header `A2A-Version` has it.
+    /// The value of the header `A2A-Version`.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::V03 => "0.3",
@@ -63,7 +63,7 @@ impl Version {
         (method, json!({ "id": task, "historyLength": 0 }))
     }
 
-    /// The parameters of a call that sends the user's words: each message is a part.
+    /// The parameters of a call that sends the user's messages, each as a part.
     pub(super) fn message(
         self,
         new: &[Message],
@@ -118,29 +118,29 @@ pub(super) fn call(method: &str, params: &Value, id: u32) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// The error of an answer. Those of a call that the agent does not take are refusals; all others are failures.
+/// The error of an answer. If the agent rejects a call, it is a refusal; all other errors are failures.
 pub(super) fn error(answer: &Value) -> Option<Failure> {
     let error = answer.get("error").filter(|error| !error.is_null())?;
     let code = error["code"].as_i64().unwrap_or_default();
     let message = error["message"].as_str().unwrap_or("no message");
     let data = error.get("data").filter(|data| !data.is_null()).map_or_else(String::new, |data| format!(" ({data})"));
     let shown = format!("error {code}: {message}{data}");
-    // The codes of JSON-RPC for calls that cannot be read, and those of A2A for what does not exist or is not
-    // supported. -32603 and -32006 are the agent's own faults.
+    // JSON-RPC's codes for malformed calls, and A2A's codes for missing or unsupported things. -32603 and -32006 are
+    // the agent's own faults.
     Some(match code {
         -32700 | -32602..=-32600 | -32005..=-32001 | -32009..=-32007 => Failure::Refused(shown),
         _ => Failure::Failed(shown),
     })
 }
 
-/// A state in the words of version 0.3: `input-required` for `TASK_STATE_INPUT_REQUIRED`.
+/// A state by its name in version 0.3: `input-required` for `TASK_STATE_INPUT_REQUIRED`.
 pub(super) fn state(status: &Value) -> String {
     let written = status["state"].as_str().unwrap_or_default();
     written.strip_prefix("TASK_STATE_").unwrap_or(written).to_ascii_lowercase().replace('_', "-")
 }
 
 impl Failure {
-    /// In the words of calls. A task that fails has no status of HTTP; 200 and 500 stand for what the agent says.
+    /// As an error of a call. A failed task has no HTTP status, so 200 and 500 are used for what the agent says.
     pub(super) fn of(self, endpoint: &str, place: &str) -> llm::Error {
         let endpoint = endpoint.to_owned();
         match self {

@@ -19,7 +19,7 @@ const MOST_NAME_BYTES: usize = 1 << 10;
 const MOST_STATE_BYTES: usize = 1 << 20;
 const MOST_INTERRUPTS: usize = 16;
 
-/// What comes after an event.
+/// What follows an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Event,
@@ -28,7 +28,7 @@ pub(super) enum Next {
     Failed(String),
 }
 
-/// What a run leaves for the next one.
+/// What the next run gets from this one.
 #[derive(Debug)]
 pub(super) struct LeftBehind {
     pub(super) messages: Vec<Value>,
@@ -63,7 +63,7 @@ pub(super) struct HeardRun {
 }
 
 impl HeardRun {
-    /// `state` is the one that the run began with.
+    /// `state` is the state at the start of the run.
     pub(super) fn new(state: Value) -> Self {
         Self {
             items: Vec::new(),
@@ -128,13 +128,13 @@ impl HeardRun {
             }
             "RUN_FINISHED" => return self.end(event, came),
             "" => return Err("an event without a type".to_owned()),
-            // Steps, reasoning, activities, and what the application defines.
+            // Steps, reasoning, activities, and events that the application defines.
             _ => {}
         }
         Ok(Next::Event)
     }
 
-    /// The reply to a call sent at `sent` and answered in full at `ended`, and what the run leaves.
+    /// The reply to a call sent at `sent` and completed at `ended`, and the state for the next run.
     pub(super) fn finish(mut self, sent: Instant, ended: Instant) -> Result<(Response, LeftBehind), String> {
         if self.state.to_string().len() > MOST_STATE_BYTES {
             return Err(format!("a state of more than {MOST_STATE_BYTES} bytes"));
@@ -161,7 +161,7 @@ impl HeardRun {
             "{}".clone_into(&mut call.arguments);
         }
         let reply = Response {
-            // Words before a tool call are a message of the turn; the reply is what comes after the last call.
+            // Text before a tool call is a message of the turn; the reply is the text after the last call.
             text: reply_of(&said),
             messages: if said.len() > 1 || said.iter().any(|said| count(&self.calls) > said.tool_calls_before) {
                 said
@@ -197,7 +197,7 @@ impl HeardRun {
         Ok(())
     }
 
-    /// The message with an id, which may be new.
+    /// The message with this id, which is created if needed.
     fn message(&mut self, wanted: &str) -> &mut RunItem {
         let known = self.items.iter().position(|item| matches!(item, RunItem::Agent { id, .. } if id == wanted));
         let index = known.unwrap_or(self.items.len());

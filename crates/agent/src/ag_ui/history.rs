@@ -1,14 +1,14 @@
-//! The messages of a conversation as runs get them: those of earlier runs with their ids and tool calls.
+//! The history that runs get: the messages of earlier runs with their ids and tool calls.
 
 use llm::{Message, MessageRole};
 use serde_json::{Value, json};
 
-/// A turn as it was played.
+/// A played turn.
 #[derive(Debug, Clone)]
 pub(super) struct PlayedTurn {
     /// The reply, by which the history of the conversation is matched.
     pub(super) text: String,
-    /// What was said to the agent and what came back.
+    /// The messages of the turn in both directions.
     pub(super) messages: Vec<Value>,
 }
 
@@ -17,8 +17,8 @@ pub(super) fn said(new: &[Message], key: &str) -> Vec<Value> {
     new.iter().enumerate().map(|(index, message)| plain(message, &format!("{key}/{index}"))).collect()
 }
 
-/// The history: where a reply is the one that was played, with all that came in its turn. Others are the opening of the
-/// scenario, and answers that the scenario puts in the place of what was said.
+/// The history. A reply that was played includes everything that came in its turn. Other messages are the opening of
+/// the scenario, and answers that the scenario replaced.
 pub(super) fn wire(before: &[Message], played: &[PlayedTurn]) -> Vec<Value> {
     let replies = before.iter().filter(|message| message.role == MessageRole::Assistant).count();
     let mut wire = Vec::new();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Applies all operations of a patch, or none that follow one that cannot be applied.
+/// Applies the operations of a patch in order, and stops at the first one that cannot be applied.
 pub(super) fn apply(document: &mut Value, operations: &[Value]) -> Result<(), String> {
     operations.iter().try_for_each(|operation| {
         step(document, operation).ok_or_else(|| format!("the state has no place for the operation {operation}"))

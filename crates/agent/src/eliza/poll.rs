@@ -19,7 +19,7 @@ use super::Server;
 /// Of a session's messages, the latest that are looked at.
 const MOST_MESSAGES: &str = "50";
 
-/// What an agent has written since a message of the user.
+/// What the agent has written since the user's message.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     texts: Vec<String>,
@@ -28,7 +28,7 @@ pub(super) struct Found {
 }
 
 impl Server {
-    /// Looks until there is an answer, and once more finds no more of it: agents answer in several messages.
+    /// Polls until there is an answer and the next poll finds no more of it: agents answer in several messages.
     pub(super) async fn poll(
         &self,
         request: &Request,
@@ -64,7 +64,7 @@ impl Server {
 }
 
 impl Found {
-    /// What follows our message in a list whose first message is the latest.
+    /// The messages after ours, in a list that starts with the latest.
     fn since(ours: &str, listed: &Value) -> Self {
         let mut found = Self::default();
         let all = listed.get("messages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! An agent that takes a message and answers it later: its state is asked for until it is done.
+//! An agent that accepts a message and answers later: gabfest polls its state until it is done.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Shared {
-    /// The answer that is done, with its body. The time limit of the call ends the questions.
+    /// The finished answer with its body. The time limit of the call ends the polling.
     pub(super) async fn polled(
         &self,
         poll: &Poll,
@@ -37,7 +37,7 @@ impl Shared {
             if poll.done.find("", &value).into_iter().any(is_something) {
                 return Ok((answer, body));
             }
-            // Ids and values that its later calls need may be in any of its answers, and so may its error.
+            // Any of its answers can have the ids and values that later calls need, or an error.
             let mut heard = Heard::new(&self.settings.reply);
             heard.glance(&value).map_err(|trouble| self.sender.malformed(answer.place(), trouble.0, &body))?;
             kept.take(&mut heard);
@@ -45,7 +45,7 @@ impl Shared {
             let url = match (&poll.url, address) {
                 (Some(url), _) => self.address(url, &values)?,
                 (None, Some(known)) => known,
-                (None, None) => self.told_address(poll, called, &answer, &value)?,
+                (None, None) => self.named_address(poll, called, &answer, &value)?,
             };
             sleep(Duration::from_millis(poll.every_ms)).await;
             let call = self.call(request, &values, url.clone(), Verb::Get, None)?;
@@ -55,30 +55,30 @@ impl Shared {
         }
     }
 
-    /// What an answer says; null if its body is empty, as that of a 202 may be.
+    /// The content of an answer; null if its body is empty, as that of a 202 may be.
     fn state(&self, answer: &Answer, body: &[u8]) -> Result<Value, llm::Error> {
         if body.trim_ascii().is_empty() {
             return Ok(Value::Null);
         }
         let malformed = |message: String| self.sender.malformed(answer.place(), message, body);
         llm::json::check(body).map_err(|error| malformed(error.to_string()))?;
-        serde_json::from_slice(body).map_err(|error| malformed(format!("it is no JSON: {error}")))
+        serde_json::from_slice(body).map_err(|error| malformed(format!("it is not JSON: {error}")))
     }
 
-    /// Where the first answer says that its state is. Calls carry keys, so another host gets none.
-    fn told_address(&self, poll: &Poll, called: &Url, answer: &Answer, value: &Value) -> Result<Url, llm::Error> {
+    /// The address that the first answer names for the state. Calls carry keys, so other hosts are refused.
+    fn named_address(&self, poll: &Poll, called: &Url, answer: &Answer, value: &Value) -> Result<Url, llm::Error> {
         let malformed = |message: &str, mend: &str| {
             let body = value.to_string();
             self.sender.malformed(answer.place(), hint::with(message, Some(mend)), body.as_bytes())
         };
-        let told = match &poll.location {
+        let address = match &poll.location {
             Some(path) => path.find(value).first().and_then(|found| found.as_str()),
             None => answer.headers().get("location").and_then(|location| location.to_str().ok()),
         };
-        let told = told.ok_or_else(|| {
+        let address = address.ok_or_else(|| {
             malformed("it is not done and does not say where to ask", "write `poll.url`, or the path `poll.location`")
         })?;
-        let url = called.join(told).map_err(|_| malformed("it names no address to ask", "write `poll.url`"))?;
+        let url = called.join(address).map_err(|_| malformed("it names no address to ask", "write `poll.url`"))?;
         if url.origin() != called.origin() {
             let message = format!("it sends questions to another host, {}", shown_address(&url));
             return Err(malformed(&message, "write that address as `poll.url`, if it may get the agent's key"));

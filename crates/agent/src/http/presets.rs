@@ -81,13 +81,13 @@ impl Preset {
         self.0
     }
 
-    /// What it is for, in a line.
+    /// Its purpose, in one line.
     #[must_use]
     pub fn about(self) -> &'static str {
         self.text().lines().next().unwrap_or_default().trim_start_matches(['#', ' '])
     }
 
-    /// The agent that it stands for, as `gabfest.yaml` has it. What is to be filled in stands in angle brackets.
+    /// The agent of the preset as settings for `gabfest.yaml`. Values to fill in are in angle brackets.
     #[must_use]
     pub fn page(self) -> String {
         let keys = self.text().lines().skip_while(|line| !line.starts_with("history:") && !line.starts_with("http:"));
@@ -127,7 +127,7 @@ impl Preset {
 }
 
 impl Settings {
-    /// The settings with those of their preset beneath.
+    /// The settings on top of those of their preset.
     pub(super) fn filled(&self) -> Result<Cow<'_, Self>, Misfit> {
         let Some(preset) = self.preset else {
             let unused = self.with.keys().next();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_lies_above_the_preset() {
+    fn written_settings_override_the_preset() {
         let above = settings(json!({
             "preset": "langgraph", "url": "http://h:1/", "with": { "assistant": "shop" },
             "headers": { "x-team": "qa" }, "reply": { "done": { "event": "end" } }, "statuses": { "404": "reply" },
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn values_that_do_not_fit_are_refused() {
         for (value, says) in [
             (json!({ "preset": "flowise", "url": "http://h" }), "its preset flowise needs `with: { flow: … }`"),
             (

@@ -9,7 +9,7 @@ use record::{
 
 use crate::{Error, Reply, Spent};
 
-/// Of what a model says in one turn, of its tool calls and of their results: more than any model reads.
+/// The size limit of one turn of a model, with its tool calls and their results: more than any model reads.
 pub(super) const MOST_BYTES: usize = record::bounds::MOST_EXCHANGE_BYTES;
 
 #[derive(Debug, Default)]
@@ -45,18 +45,18 @@ impl Rounds {
         &mut self.whole.tool_calls[self.earlier_calls..]
     }
 
-    /// Bytes that the turn may still come to.
+    /// Bytes that the turn may still use.
     pub(super) fn room(&self) -> usize {
         MOST_BYTES.saturating_sub(self.bytes)
     }
 
-    /// So many bytes more belong to the turn; whether it has become too large.
+    /// Adds this many bytes to the turn. Returns whether it has become too large.
     pub(super) fn take(&mut self, bytes: usize) -> bool {
         self.bytes = self.bytes.saturating_add(bytes);
         self.bytes > MOST_BYTES
     }
 
-    /// The turn has become too large.
+    /// The error of a turn that has become too large.
     pub(super) fn excessive(&mut self, endpoint: &str) -> Error {
         let (rounds, calls) = (self.count, self.whole.tool_calls.len());
         let message = format!(
@@ -65,7 +65,12 @@ impl Rounds {
         self.ended_with(FailureKind::AgentExcessive, message)
     }
 
-    /// Whether the turn has become too large with it.
+    /// The error of a turn in which the agent refused. Words before a filter stopped them are no reply.
+    pub(super) fn refused(&mut self, endpoint: &str) -> Error {
+        self.ended_with(FailureKind::AgentRefused, format!("{endpoint} refused, or a filter held its reply back"))
+    }
+
+    /// Adds a reply. Returns whether the turn has become too large.
     pub(super) fn add(&mut self, reply: Reply) -> bool {
         let calls = reply.tool_calls.iter().map(|call| call.id.len() + call.name.len() + call.arguments.len());
         let said = reply.text.len() + reply.actions.iter().map(String::len).sum::<usize>();
@@ -79,6 +84,7 @@ impl Rounds {
         let mut before = std::mem::replace(&mut self.whole, reply);
         let whole = &mut self.whole;
         self.earlier_calls = before.tool_calls.len();
+        whole.own_calls = whole.tool_calls.len();
         if !whole.text.trim().is_empty() {
             let tool_calls_before = u32::try_from(self.earlier_calls).unwrap_or(u32::MAX);
             self.said.push(Said { text: whole.text.clone(), tool_calls_before });
@@ -86,7 +92,7 @@ impl Rounds {
         if self.count == 1 {
             return;
         }
-        // What a model says before it has called its tools is no answer, unless it leaves it at that.
+        // Text before a tool call is not the answer, unless no other text follows.
         if whole.text.trim().is_empty() {
             whole.text = std::mem::take(&mut before.text);
         }
@@ -97,13 +103,13 @@ impl Rounds {
         whole.earlier.push(before);
     }
 
-    /// A request failed: what the turn had come to before it goes along.
+    /// A request failed: the error carries the results of the turn so far.
     pub(super) fn broken(self, error: Error) -> Error {
         let earlier = (self.count > 0).then(|| Box::new(Reply { messages: self.said, ..self.whole }));
         Error { earlier, ..error }
     }
 
-    /// No request failed, and still there is no reply.
+    /// No request failed, but there is no reply.
     pub(super) fn ended_with(&mut self, kind: FailureKind, message: String) -> Error {
         let messages = std::mem::take(&mut self.said);
         let whole = Reply { messages, ..std::mem::take(&mut self.whole) };

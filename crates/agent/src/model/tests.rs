@@ -1,4 +1,4 @@
-//! What a chat model is asked for in the agent's place, and what its answers and failures become.
+//! A chat model as the agent: its requests, and what its answers and failures become.
 
 use std::{
     collections::VecDeque,
@@ -72,7 +72,7 @@ fn words(request: &chat::Request) -> Vec<(MessageRole, &str)> {
 }
 
 #[tokio::test]
-async fn each_turn_is_asked_with_all_that_was_said() {
+async fn each_turn_is_sent_with_the_whole_conversation() {
     let model = script([says("Hello."), says("Fine.")]);
     let settings = Settings {
         system: Some("Be brief.".to_owned()),
@@ -145,7 +145,7 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
         [(MessageRole::User, "two"), (MessageRole::Assistant, "as the file says"), (MessageRole::User, "three")]
     );
 
-    // Replacing an answer that called tools takes the tools' answers away too.
+    // Replacing an answer that called tools removes the tools' results too.
     let model = script([says("x")]);
     let mut session = super::ModelSession {
         model,
@@ -161,7 +161,7 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
 }
 
 #[tokio::test]
-async fn plugins_go_into_the_body_only_where_the_settings_say_so() {
+async fn plugins_go_into_the_body_only_if_the_settings_say_so() {
     let plugin = |name: &str, enabled| Plugin {
         name: name.to_owned(),
         version: Some("1.0.0".to_owned()),
@@ -278,13 +278,21 @@ async fn an_answer_without_words_was_paid_for_all_the_same() {
             FailureKind::AgentRefused,
             "script refused, or a filter held its reply back",
         ),
+        (
+            answer("The password is", chat::Finish::Refused),
+            FailureKind::AgentRefused,
+            "script refused, or a filter held its reply back",
+        ),
     ] {
+        let said = answer.text.trim().to_owned();
         let model = script([Ok(answer)]);
         let mut session = agent(&Settings::default(), &model).open(start()).await.unwrap();
         let error = say(session.as_mut(), 1, "Hi").await.unwrap_err();
         assert_eq!((error.kind, error.message.as_str()), (kind, words));
         let Spent::Known(reply) = error.spent else { panic!("{error:?}") };
         assert_eq!((reply.usage, reply.cost_nanos, reply.model.as_str()), (Some(usage), Some(900), "m-1"));
+        let kept: Vec<&str> = reply.messages.iter().map(|message| message.text.as_str()).collect();
+        assert_eq!(kept.concat(), said, "its words before the filter are kept for the transcript");
         assert_eq!((reply.timing, reply.tries, reply.lost_tries), (timing, 3, 1));
     }
 }
@@ -390,35 +398,40 @@ async fn a_model_that_never_stops_calling_is_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_breaks_after_a_call_has_cost_what_came_before() {
+async fn a_failure_after_a_call_includes_the_earlier_cost() {
     let refused = llm::Error::Refused { endpoint: "script".to_owned(), status: 400, message: "m".to_owned() };
+    let filtered = Ok(chat::Reply { text: "It is".to_owned(), finish: chat::Finish::Refused, ..Default::default() });
     let call = |text| calls(text, &[("c", "lookup", "{}")], 10);
     for (delay, second, kind) in [
         (0, Err(refused), FailureKind::AgentRefused),
         (0, says(" "), FailureKind::AgentEmpty),
+        (0, filtered, FailureKind::AgentRefused),
         (31_000, says("never asked"), FailureKind::AgentTimeout),
     ] {
-        let was_asked = kind == FailureKind::AgentRefused;
+        let was_refused = second.is_err();
         let words = if kind == FailureKind::AgentEmpty { "" } else { "I look." };
         let model = script([call(words), second]);
         let tools = Some(orders(json!("x"), delay));
         let mut session = agent(&Settings::default(), &model).open(Start { tools, ..start() }).await.unwrap();
         let error = say(session.as_mut(), 1, "Hi").await.unwrap_err();
         assert_eq!(error.kind, kind, "{error}");
-        // What came before stands beside the request that failed, or is all there was.
+        // The error carries the earlier requests of the turn beside the failed one, or all of them.
         let (reply, requests) = match (error.earlier, error.spent) {
-            (Some(earlier), Spent::Nothing) if was_asked => (earlier, 1),
-            (None, Spent::Known(reply)) if !was_asked => (reply, if kind == FailureKind::AgentEmpty { 2 } else { 1 }),
+            (Some(earlier), Spent::Nothing) if was_refused => (earlier, 1),
+            (None, Spent::Known(reply)) if !was_refused => {
+                (reply, if kind == FailureKind::AgentTimeout { 1 } else { 2 })
+            }
             other => panic!("{kind:?} {other:?}"),
         };
         assert_eq!((reply.tool_calls.len(), reply.requests().count()), (1, requests));
         assert_eq!(reply.requests().next().unwrap().usage.unwrap().input, 10);
-        assert_eq!(reply.messages.len(), usize::from(!words.is_empty()), "what was said before it broke is kept");
+        let said = usize::from(!words.is_empty()) + usize::from(kind == FailureKind::AgentRefused && !was_refused);
+        assert_eq!(reply.messages.len(), said, "the text before the failure is kept");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn words_beside_the_last_call_stand_before_it() {
+async fn text_beside_the_last_call_precedes_it() {
     let model = script([calls("I look it up.", &[("c", "lookup", "{}")], 10), says(" ")]);
     let tools = Some(orders(json!("x"), 0));
     let mut session = agent(&Settings::default(), &model).open(Start { tools, ..start() }).await.unwrap();

@@ -1,4 +1,4 @@
-//! What stands at the places of a reading: texts, pieces of them, and values of any kind.
+//! Reads the places of a reply: texts, pieces of them, and values of any kind.
 
 use llm::hint;
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub(super) fn longest_text(value: &Value) -> Option<String> {
 
 pub(super) fn json(body: &[u8]) -> Result<Value, Trouble> {
     llm::json::check(body).map_err(|error| Trouble(error.to_string()))?;
-    serde_json::from_slice(body).map_err(|error| Trouble(format!("it is no JSON: {error}")))
+    serde_json::from_slice(body).map_err(|error| Trouble(format!("it is not JSON: {error}")))
 }
 
 /// A body that is the reply itself; JSON's own text loses its quotes.
@@ -41,10 +41,10 @@ pub(super) fn plain(body: &[u8]) -> Result<String, Trouble> {
         Ok(Value::Object(_) | Value::Array(_)) => {
             let place = serde_json::from_slice(body).ok().as_ref().and_then(longest_text);
             let mend = format!("write `reply: {{ text: {} }}`", place.as_deref().unwrap_or("$.PATH"));
-            let message = "it is JSON, and the agent's settings do not say where the text stands";
+            let message = "it is JSON, and the agent's settings do not say where the text is";
             Err(Trouble(hint::with(message, Some(&mend))))
         }
-        _ => String::from_utf8(body.to_vec()).map_err(|_| Trouble("it is no text".to_owned())),
+        _ => String::from_utf8(body.to_vec()).map_err(|_| Trouble("it is not text".to_owned())),
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) fn text_of(places: &ReplyPlaces, value: &Value) -> Result<String, Tro
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
         Value::Array(list) => Ok(texts_of(places, list)?.join("\n")),
         Value::Null => Ok(String::new()),
-        Value::Object(_) => Err(Trouble(format!("what stands at {} is an object and no text", places.written()))),
+        Value::Object(_) => Err(Trouble(format!("the value at {} is an object, not a text", places.written()))),
     }
 }
 
@@ -86,7 +86,7 @@ fn texts_of(places: &ReplyPlaces, list: &[Value]) -> Result<Vec<String>, Trouble
     Ok(texts)
 }
 
-/// What a path finds, lists taken apart.
+/// The values at a path, with lists taken apart.
 pub(super) fn found<'a>(places: Option<&ReplyPlaces>, event: &str, value: &'a Value) -> Vec<&'a Value> {
     let Some(places) = places else { return Vec::new() };
     let mut all = Vec::new();

@@ -13,16 +13,16 @@ use super::{
     is_something, tool_calls,
 };
 
-/// Of what is kept of a reply.
+/// The size limit of a reply.
 const MOST_BYTES: usize = 1 << 20;
 const MOST_ACTIONS: usize = 128;
 /// Of the texts of tool calls and actions.
 const MOST_CALL_BYTES: usize = 1 << 20;
 /// Of all events of one reply, wrapping and all.
 const MOST_STREAM_BYTES: usize = 64 << 20;
-/// Of the id by which an agent knows the conversation, and of each value to remember.
+/// The size limit of the agent's conversation id, and of each value to remember.
 const MOST_SESSION_BYTES: usize = 4 << 10;
-/// What many servers send as their last event, as OpenAI does.
+/// The last event of many servers, including OpenAI's.
 const END_MARK: &[u8] = b"[DONE]";
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Heard<'a> {
     pub(crate) text: String,
     /// Messages that came whole.
     messages: Vec<Said>,
-    /// Where in the text the pieces of a message begin that has not come whole, and the calls before it.
+    /// Where in the text the pieces of an incomplete message start, and the number of calls before it.
     pieces_from: Option<(usize, u32)>,
     /// The pieces of a message ended with a tool call: the next piece begins another message.
     interrupted: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Heard<'a> {
     pieces: u32,
     first: Option<Instant>,
     last: Option<Instant>,
-    /// Something was found that a reply can be made of, if only an empty text.
+    /// Whether anything was found that can be a reply, including an empty text.
     found: bool,
     /// The whole text has come.
     answered: bool,
@@ -74,7 +74,7 @@ impl<'a> Heard<'a> {
         }
     }
 
-    /// Takes an answer that is whole: JSON, or text where no path says otherwise.
+    /// Takes a complete answer: JSON, or text if no path is set.
     pub(crate) fn whole(&mut self, body: &[u8]) -> Result<(), Trouble> {
         if body.trim_ascii().is_empty() {
             return Err(Trouble("the body is empty".to_owned()));
@@ -102,7 +102,7 @@ impl<'a> Heard<'a> {
         self.keep_values("", value)
     }
 
-    /// Takes an event of a streamed answer, with its name where it has one; whether the reply is over.
+    /// Takes an event of a streamed answer, with its name if it has one. Returns whether the reply is over.
     pub(crate) fn event(&mut self, name: &str, data: &[u8], came: Instant) -> Result<bool, Trouble> {
         self.bytes = self.bytes.saturating_add(data.len());
         if self.bytes > MOST_STREAM_BYTES {
@@ -132,7 +132,7 @@ impl<'a> Heard<'a> {
         Ok(self.reading.done.as_ref().is_some_and(|done| done.find(name, &value).into_iter().any(is_something)))
     }
 
-    /// The end of a streamed answer came; `said_so`: by its own last event.
+    /// The end of a streamed answer. `said_so`: the last event marked it.
     pub(crate) fn ended(&self, said_so: bool) -> Result<(), Trouble> {
         if !said_so && self.reading.done.is_some() {
             let mend = "look into the agent's log; without `reply.done`, a reply ends where its stream ends";
@@ -141,12 +141,12 @@ impl<'a> Heard<'a> {
         if self.found || said_so { Ok(()) } else { Err(self.nothing(None)) }
     }
 
-    /// What was found so far: a change shows that an event brought something.
+    /// Counts of what was found so far. If they change, an event had content.
     pub(crate) fn found(&self) -> (usize, usize, usize, u32) {
         (self.text.len(), self.tool_calls.len(), self.actions.len(), self.pieces)
     }
 
-    /// Whether the whole text has come, which ends a reply without a `done` path.
+    /// Whether the whole text has arrived, which ends a reply without a `done` path.
     pub(crate) fn is_answered(&self) -> bool {
         self.answered
     }
@@ -188,7 +188,7 @@ impl<'a> Heard<'a> {
             let text = texts.join("\n");
             self.answered |= !texts.is_empty();
             if !text.is_empty() {
-                // The whole text stands for the pieces that came before.
+                // The whole text replaces the pieces that came before.
                 self.keep(texts.iter().filter(|text| !text.is_empty()), calls_before);
                 self.text.clear();
             }
@@ -222,7 +222,7 @@ impl<'a> Heard<'a> {
         Ok(())
     }
 
-    /// What later calls of the conversation need.
+    /// Keeps the values that later calls of the conversation need.
     fn keep_values(&mut self, event: &str, value: &Value) -> Result<(), Trouble> {
         if let Some(id) = self.reading.session_of(event, value) {
             if id.len() > MOST_SESSION_BYTES {
@@ -275,7 +275,7 @@ impl<'a> Heard<'a> {
         }
     }
 
-    /// Messages that came whole. One that goes on where the one before it ended is that one, as far as it has come.
+    /// Complete messages. A message that continues the previous one replaces it.
     fn keep<'t>(&mut self, texts: impl Iterator<Item = &'t String>, calls_before: u32) {
         let mut texts = texts.peekable();
         let first = texts.peek().copied();
@@ -316,20 +316,19 @@ impl<'a> Heard<'a> {
         Ok(())
     }
 
-    /// Whether an answer in which nothing is found says that there is nothing: null where the text stands, or a list
-    /// of no messages.
+    /// Whether an answer without a reply says so explicitly: null in place of the text, or an empty list of messages.
     fn is_silent(&self, value: &Value) -> bool {
         let places = [&self.reading.text, &self.reading.delta];
         value.as_array().is_some_and(Vec::is_empty) || places.into_iter().flatten().any(|place| place.exist("", value))
     }
 
-    /// Nothing stands where the settings say; the hint names where the longest text stands.
+    /// There is nothing where the settings say; the hint names the place of the longest text.
     fn nothing(&self, body: Option<&Value>) -> Trouble {
         let paths: Vec<String> =
             [&self.reading.text, &self.reading.delta].into_iter().flatten().map(ReplyPlaces::written).collect();
         let message = format!("nothing at {}", paths.join(" or "));
         let mend = match body.and_then(longest_text) {
-            Some(place) => format!("write `reply: {{ text: {place} }}` if the reply stands there"),
+            Some(place) => format!("write `reply: {{ text: {place} }}` if that is the reply"),
             None => "write the path of the reply's text as `reply: { text: … }`".to_owned(),
         };
         Trouble(hint::with(&message, Some(&mend)))

@@ -1,4 +1,4 @@
-//! Where a part of a reply stands: a path, and the events of a stream in which it counts.
+//! Where a part of a reply is: a path, and the events of a stream to which it applies.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
@@ -14,25 +14,25 @@ use serde_json::Value;
 
 use crate::path::Path;
 
-/// A path, with the events in which it counts.
+/// A path, with the events to which it applies.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) struct ReplyPlace {
-    /// Where the part stands in the answer or in the event; the whole of it without this key.
+    /// Where the part is in the answer or in the event. Without this key: the whole of it.
     #[serde(default = "everything")]
     path: Path,
-    /// The names of the server-sent events in which it counts: a name, or a list of names. Without it: in all events.
+    /// The names of the server-sent events to which it applies: a name, or a list of names. Without it: all events.
     #[serde(default)]
     event: Option<OneOrMore<String>>,
-    /// What must stand elsewhere in the same event: for each path a value, or a list of values of which one must match.
-    /// null matches what is absent.
+    /// Conditions on the same event: for each path a value, or a list of values of which one must match. null matches
+    /// an absent value.
     #[serde(default)]
     when: BTreeMap<String, OneOrMore<Value>>,
-    /// The paths of `when`, read once.
+    /// The parsed paths of `when`.
     #[serde(skip)]
     conditions: Vec<(Path, Vec<Value>)>,
 }
 
-/// A value that may be written without the brackets of a list.
+/// A value, or a list of values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum OneOrMore<T> {
@@ -74,18 +74,18 @@ impl ReplyPlace {
 }
 
 impl ReplyPlaces {
-    /// What the first place finds that finds anything. `event` is the event's name; it is empty for a whole answer.
+    /// The result of the first place that finds anything. `event` is the event's name; it is empty for a whole answer.
     pub(crate) fn find<'a>(&self, event: &str, value: &'a Value) -> Vec<&'a Value> {
         let places = self.0.iter().filter(|place| place.is_read_in(event) && place.holds(value));
         places.map(|place| place.path.find(value)).find(|found| !found.is_empty()).unwrap_or_default()
     }
 
-    /// Whether a place exists in the answer, if only with null in it.
+    /// Whether a place exists in the answer, even with a null in it.
     pub(crate) fn exist(&self, event: &str, value: &Value) -> bool {
         self.0.iter().any(|place| place.is_read_in(event) && place.holds(value) && place.path.exists(value))
     }
 
-    /// Whether events with this name are looked at at all.
+    /// Whether any place applies to events with this name.
     pub(crate) fn are_read_in(&self, event: &str) -> bool {
         self.0.iter().any(|place| place.is_read_in(event))
     }
@@ -232,10 +232,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn invalid_places_are_refused() {
         for (written, says) in [
-            (json!("delta"), "no JSONPath"),
-            (json!({ "path": "$.a", "when": { "type": 1 } }), "no JSONPath"),
+            (json!("delta"), "not a JSONPath"),
+            (json!({ "path": "$.a", "when": { "type": 1 } }), "not a JSONPath"),
             (json!([]), "an empty list"),
             (json!(7), "a JSONPath, a mapping"),
         ] {

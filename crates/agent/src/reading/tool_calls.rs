@@ -1,16 +1,16 @@
-//! The tool calls of a reply: read under their usual keys, and joined with results that come apart from them.
+//! The tool calls of a reply: read under their usual keys, and joined with results that arrive separately.
 
 use record::turn::ToolCall;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::Trouble;
 
 const MOST_CALLS: usize = 128;
-/// Of the name and the id of a tool call: a record keeps 256 bytes of them, and a conversation all.
+/// The size limit of a tool call's name and id: a record keeps 256 bytes of them, and a conversation all.
 const MOST_NAME_BYTES: usize = 1 << 10;
 
 const NAMES: [&str; 5] = ["name", "tool", "tool_name", "toolName", "toolCallName"];
-/// An event may have an id of its own: it goes last.
+/// An event may have its own `id`, so that key is tried last.
 const IDS: [&str; 6] = ["tool_call_id", "toolCallId", "call_id", "callId", "tool_use_id", "id"];
 const ARGUMENTS: [&str; 6] = ["arguments", "args", "input", "parameters", "tool_input", "toolInput"];
 const RESULTS: [&str; 5] = ["result", "output", "response", "observation", "toolOutput"];
@@ -18,8 +18,11 @@ const TEXTS_OF_RESULTS: [&str; 6] = ["result", "output", "response", "observatio
 
 /// Adds a call, or completes the one with the same id and name.
 pub(super) fn add(calls: &mut Vec<ToolCall>, value: &Value) -> Result<(), Trouble> {
+    if let Some(all) = by_name(value) {
+        return all.iter().try_for_each(|call| add(calls, call));
+    }
     let ToolCall { id, name, arguments, result } = call_of(value)?;
-    // Some servers write an empty name where no tool is called.
+    // Some servers write an empty name if no tool is called.
     if name.is_empty() {
         return Ok(());
     }
@@ -37,8 +40,22 @@ pub(super) fn add(calls: &mut Vec<ToolCall>, value: &Value) -> Result<(), Troubl
     Ok(())
 }
 
-/// Gives a result to its call: the one with its id, else the last one of its name without a result. A result of a call
-/// that did not come is a call with a name, or nothing.
+/// Dify writes all calls of a step as one: the names with semicolons between them, and inputs and results by name.
+fn by_name(value: &Value) -> Option<Vec<Value>> {
+    let object = |key: &str| serde_json::from_str::<Map<String, Value>>(value.get(key)?.as_str()?).ok();
+    let names: Vec<&str> = value.get("tool")?.as_str()?.split(';').collect();
+    let (inputs, results) = (object("tool_input")?, object("observation"));
+    let text = value.get("observation").filter(|text| *text != "");
+    let call = |name: &str| {
+        let input = inputs.get(name).filter(|input| input.is_object())?;
+        let result = results.as_ref().map_or(text, |results| results.get(name));
+        Some(json!({ "id": value.get("id"), "name": name, "arguments": input, "result": result }))
+    };
+    names.into_iter().map(call).collect()
+}
+
+/// Adds a result to its call: the call with its id, or else the last call of its name without a result. A result
+/// without a call becomes a call if it has a name, and is dropped otherwise.
 pub(super) fn answer(calls: &mut Vec<ToolCall>, value: &Value) -> Result<(), Trouble> {
     let id = get(value, &IDS).map(words).unwrap_or_default();
     let name = get(value, &NAMES).and_then(Value::as_str).unwrap_or_default();
@@ -51,13 +68,13 @@ pub(super) fn answer(calls: &mut Vec<ToolCall>, value: &Value) -> Result<(), Tro
         Some(position) => calls[position].result = Some(result),
         None if name.is_empty() => {}
         None => {
-            add(calls, &serde_json::json!({ "id": id, "name": name, "result": result }))?;
+            add(calls, &json!({ "id": id, "name": name, "result": result }))?;
         }
     }
     Ok(())
 }
 
-/// Whether a result may belong to a call by its name alone.
+/// Whether the name alone may match a result with a call.
 fn is_of(call: &ToolCall, id: &str, name: &str) -> bool {
     call.name == name && call.result.is_none() && (id.is_empty() || call.id.is_empty())
 }
@@ -95,15 +112,13 @@ fn get<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a Value> {
     keys.iter().find_map(|key| value.get(key).filter(|found| !found.is_null()))
 }
 
-/// A text as it is, all else as JSON.
+/// A text unchanged, anything else as JSON.
 pub(super) fn words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn heard(calls: &[Value], results: &[Value]) -> String {
@@ -120,8 +135,12 @@ mod tests {
     fn results_find_their_calls() {
         let (one, two) =
             (json!({ "id": "1", "name": "f", "args": "{}" }), json!({ "toolCallId": "2", "toolName": "f" }));
-        let rows: [(&[Value], &[Value], &str); 9] = [
+        let dify = |observation: &str| json!({ "id": "1", "tool": "f;g", "tool_input": r#"{"f": {"a": 1}, "g": {}}"#, "observation": observation });
+        let rows: [(&[Value], &[Value], &str); 12] = [
             (&[json!({ "id": "1", "tool": "", "tool_input": "" })], &[], ""),
+            (&[dify(""), dify(r#"{"f": "x", "g": "y"}"#)], &[], r#"1:f{"a":1}=x 1:g{}=y"#),
+            (&[dify(""), dify("down")], &[], r#"1:f{"a":1}=down 1:g{}=down"#),
+            (&[json!({ "id": "1", "tool": "f", "tool_input": r#"{"a": 1}"# })], &[], r#"1:f{"a": 1}=?"#),
             (&[one.clone(), two.clone()], &[], "1:f{}=? 2:f{}=?"),
             (
                 &[one.clone(), two.clone()],

@@ -19,22 +19,22 @@ use crate::process_group::{Group, Leash};
 
 /// Of one line of the program.
 const MOST_BYTES: usize = 1 << 20;
-/// What is kept of stderr, the latest of it.
+/// How much of the end of stderr is kept.
 const MOST_WORDS_BYTES: usize = 4 << 10;
-/// Lines that may wait for one reader, each as long as it may be.
+/// Lines that may wait for one reader, each up to the limit.
 const MOST_LINES: usize = 4;
-/// From the end of its stdout to its own end.
+/// The time from the end of its stdout to its own end.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 type Line = (Vec<u8>, Instant);
 
-/// What of a line says for whom it is; all else is read by whom it is for.
+/// The addressee of a line. The addressee reads the rest.
 #[derive(serde::Deserialize)]
 struct Named {
     id: Option<String>,
 }
 
-/// It ends with this value.
+/// Dropping it ends the process.
 #[derive(Debug)]
 pub(super) struct Process {
     stdin: AsyncMutex<ChildStdin>,
@@ -46,7 +46,7 @@ pub(super) struct Process {
 #[derive(Debug, Default)]
 struct Inside {
     waiting: HashMap<String, mpsc::Sender<Line>>,
-    /// Why nothing more will come.
+    /// Why no more lines will come.
     over: Option<String>,
     stderr: Vec<u8>,
 }
@@ -77,7 +77,7 @@ impl Process {
         tokio::spawn(async move {
             let broken = read(stdout, &of_reader).await.err();
             let ended = end(child).await;
-            // What it wrote before its end is in the pipe; one that fled its group could hold it open longer.
+            // Its last output is already in the pipe; a child that left the group could hold the pipe open for longer.
             let _ = timeout(LAST_WORDS, listening).await;
             let mut inside = lock(&of_reader);
             inside.over.get_or_insert(broken.unwrap_or(ended));
@@ -112,7 +112,7 @@ impl Process {
             stdin.write_all(line).await?;
             stdin.flush().await
         };
-        // Where it takes nothing any more, it has most likely ended, and why is told in a moment.
+        // If the write fails, the process has most likely ended, and its exit follows in a moment.
         if let Err(error) = written.await
             && timeout(LAST_WORDS, answers.lines.recv()).await.is_err()
         {
@@ -122,7 +122,7 @@ impl Process {
         Ok(answers)
     }
 
-    /// What it has written to stderr since this was asked last.
+    /// What it has written to stderr since the last call.
     pub(super) fn last_words(&self) -> Option<String> {
         let written = std::mem::take(&mut lock(&self.inside).stderr);
         (!written.trim_ascii().is_empty()).then(|| String::from_utf8_lossy(&written).into_owned())
@@ -137,7 +137,7 @@ impl Answers {
     pub(super) async fn next(&mut self) -> Result<Line, String> {
         match self.lines.recv().await {
             Some(line) => Ok(line),
-            None => Err(lock(&self.inside).over.clone().unwrap_or_else(|| "it says no more".to_owned())),
+            None => Err(lock(&self.inside).over.clone().unwrap_or_else(|| "it has stopped writing".to_owned())),
         }
     }
 
@@ -162,7 +162,7 @@ fn lock(inside: &Mutex<Inside>) -> MutexGuard<'_, Inside> {
     inside.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives each line to whom it is for, until there are no more.
+/// Passes each line to its addressee until the output ends.
 async fn read(stdout: impl AsyncRead + Unpin, inside: &Mutex<Inside>) -> Result<(), String> {
     let mut stdout = BufReader::new(stdout);
     loop {
@@ -184,13 +184,13 @@ async fn read(stdout: impl AsyncRead + Unpin, inside: &Mutex<Inside>) -> Result<
             let inside = lock(inside);
             match &id {
                 Some(id) => inside.waiting.get(id).cloned(),
-                // With many who wait, it is for nobody.
+                // With several waiting readers, the line belongs to none of them.
                 None if inside.waiting.len() == 1 => inside.waiting.values().next().cloned(),
                 None => None,
             }
         };
         if let Some(receiver) = receiver {
-            // Who waits no longer does not want it.
+            // A reader that has stopped waiting does not need the line.
             let _ = receiver.send((line, came)).await;
         }
     }
@@ -206,7 +206,7 @@ async fn listen(mut stderr: impl AsyncRead + Unpin, inside: Arc<Mutex<Inside>>) 
     }
 }
 
-/// Its end in words; a program that closes its stdout and lives on is ended.
+/// A description of how it ended. A program that closes its stdout and keeps running is killed.
 async fn end(mut child: Child) -> String {
     let status = match timeout(LAST_WORDS, child.wait()).await {
         Ok(status) => status,
@@ -237,7 +237,7 @@ mod tests {
         let mut process = Process::start(command).unwrap();
         let mut answers = process.ask("1", b"{\"id\":\"1\"}\n").await.unwrap();
         assert_eq!(answers.next().await.unwrap().0, b"{\"id\":\"1\"}\n", "it runs");
-        // The system closes the pipe like this where the worker is killed.
+        // The system closes the pipe like this if the worker is killed.
         process._leash.iter_mut().for_each(Leash::let_go);
         assert_eq!(answers.next().await.unwrap_err(), "it was ended by signal 9");
         assert!(!process.is_running());

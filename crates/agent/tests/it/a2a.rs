@@ -118,12 +118,12 @@ async fn failures_have_their_kinds() {
         (vec![card("1.0", false), result(&failed)], AgentFailed, "the task failed: on fire"),
         (vec![card("1.0", false), result(&silent)], AgentEmpty, "answered nothing"),
         (vec![card("1.0", false), result(&json!({ "x": 1 }))], AgentMalformed, "neither a task nor a message"),
-        (vec![card("1.0", false), Answer::new(200, "application/json", "{")], AgentMalformed, "it is no JSON"),
+        (vec![card("1.0", false), Answer::new(200, "application/json", "{")], AgentMalformed, "it is not JSON"),
         (vec![card("1.0", false), Answer::new(500, "", "oops")], AgentFailed, "500"),
         (vec![card("1.0", true), events(std::slice::from_ref(&failed))], AgentFailed, "on fire"),
         (vec![card("1.0", true), events(&[working])], AgentMalformed, "ends before the task does"),
         (vec![card("1.0", true), Answer::events(&[&streamed_error])], AgentFailed, "error -32603"),
-        (vec![card("1.0", true), Answer::events(&["data: garbage\n\n"])], AgentMalformed, "it is no JSON"),
+        (vec![card("1.0", true), Answer::events(&["data: garbage\n\n"])], AgentMalformed, "it is not JSON"),
     ];
     for (script, kind, says) in rows {
         let calls = script.len();
@@ -134,7 +134,7 @@ async fn failures_have_their_kinds() {
         assert_eq!(found, Some(kind), "{says}: {message}");
         assert!(message.contains(says), "{says}: {message}");
         assert!(!message.contains(KEY), "{message}");
-        assert_eq!(server.calls.lock().unwrap().len(), calls, "{says}: nothing is said again");
+        assert_eq!(server.calls.lock().unwrap().len(), calls, "{says}: nothing is sent twice");
     }
 }
 

@@ -1,4 +1,4 @@
-//! AG-UI agents over HTTP: what a run gets, what it leaves for the next one, and how it fails.
+//! AG-UI agents over HTTP: a run's request, its effect on the next run, and its failures.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ async fn failures_have_their_kinds() {
         (run(&[words("a", "half")]), AgentMalformed, "the stream ends before the run does"),
         (run(&[json!({ "type": "RUN_FINISHED" })]), AgentEmpty, "answered nothing"),
         (Answer::json(200, &json!({})), AgentMalformed, "application/json and not text/event-stream"),
-        (Answer::events(&["data: garbage\n\n"]), AgentMalformed, "it is no JSON"),
+        (Answer::events(&["data: garbage\n\n"]), AgentMalformed, "it is not JSON"),
         (Answer::json(422, &json!({ "detail": "no" })), AgentRefused, "422"),
         (Answer::new(503, "", "busy"), AgentFailed, "503"),
     ];
@@ -96,7 +96,7 @@ async fn failures_have_their_kinds() {
         let (found, message) = outcome(&said);
         assert_eq!(found, Some(kind), "{says}: {message}");
         assert!(message.contains(says), "{says}: {message}");
-        assert_eq!(server.calls.lock().unwrap().len(), 1, "{says}: nothing is said again");
+        assert_eq!(server.calls.lock().unwrap().len(), 1, "{says}: nothing is sent twice");
     }
 }
 

@@ -40,7 +40,7 @@ fn every_example_can_be_used() {
         assert!(findings.is_empty(), "{text}: {findings:?}");
         for (name, settings) in file.expect("settings").agents {
             assert_eq!(settings.fault(), None, "{name}");
-            // A chat model would have no connection of its own.
+            // A chat model has no connection of its own.
             let written = serde_json::to_value(&settings).expect("settings are JSON");
             let sections = SECTIONS.iter().filter(|section| !written[**section].is_null()).count();
             assert_eq!(sections, 1, "{name}");
@@ -80,5 +80,5 @@ fn a_wrong_key_has_a_line_and_a_suggestion() {
         findings.iter().any(|finding| finding.line == 5) && shown.contains("boddy") && shown.contains("body"),
         "{shown}"
     );
-    assert!(findings.iter().any(|finding| finding.line == 6) && shown.contains("no JSONPath"), "{shown}");
+    assert!(findings.iter().any(|finding| finding.line == 6) && shown.contains("not a JSONPath"), "{shown}");
 }

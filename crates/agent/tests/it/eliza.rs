@@ -107,7 +107,7 @@ async fn servers_that_answer_elsewhere_are_looked_at() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_classified() {
+async fn failures_are_classified() {
     use FailureKind::{AgentEmpty, AgentFailed, AgentMalformed, AgentRefused};
     let error = Answer::events(&[
         "event: chunk\ndata: {\"chunk\":\"Hi\"}\n\n",

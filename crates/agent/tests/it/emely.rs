@@ -27,7 +27,7 @@ async fn it_is_sent_the_last_three_messages_and_cut_at_128_characters() {
 }
 
 #[tokio::test]
-async fn what_is_no_reply_is_the_agents_failure() {
+async fn an_invalid_reply_is_the_agents_failure() {
     let answers = vec![Answer::json(200, &json!({ "words": "hello" })), Answer::json(500, &json!({}))];
     let server = Server::start(answers).await;
     let agent = connect(json!({ "emely": { "url": server.url }, "retries": { "attempts": 1 } }));

@@ -253,13 +253,13 @@ async fn hostile_answers_are_classified() {
     let long = format!("{{\"reply\":\"{}\"}}", "x".repeat(5 << 20));
     let long_event = format!("data: {{\"delta\":\"{}\"}}\n\n", "x".repeat(100_000));
     let deep = format!("{{\"reply\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    // It is never unpacked, so that it does not matter what it would become.
+    // The body is never decompressed, so its content does not matter.
     let bomb =
         Answer::new(200, "application/json", &b"\x1f\x8b\x08\x00not really"[..]).header("content-encoding", "gzip");
     let late = Answer::json(200, &json!({ "reply": "late" }));
     let rows: Vec<(&str, Answer, FailureKind, &str)> = vec![
         ("HTML", Answer::new(200, "text/html", html), AgentMalformed, "its content type is text/html"),
-        ("HTML that says it is JSON", Answer::new(200, "application/json", html), AgentMalformed, "it is no JSON"),
+        ("HTML that says it is JSON", Answer::new(200, "application/json", html), AgentMalformed, "it is not JSON"),
         ("nothing", Answer::new(200, "application/json", ""), AgentMalformed, "the body is empty"),
         ("204", Answer::new(204, "", ""), AgentMalformed, "the body is empty"),
         ("another shape", Answer::json(200, &json!({ "answer": 1 })), AgentMalformed, "nothing at $.reply"),
@@ -273,13 +273,13 @@ async fn hostile_answers_are_classified() {
             AgentMalformed,
             "an error: {\"code\":7}",
         ),
-        ("bad JSON", Answer::new(200, "application/json", "{\"reply\":"), AgentMalformed, "it is no JSON"),
+        ("bad JSON", Answer::new(200, "application/json", "{\"reply\":"), AgentMalformed, "it is not JSON"),
         ("deep JSON", Answer::new(200, "application/json", deep), AgentMalformed, "JSON of more than 50000 values"),
         ("5 MB", Answer::new(200, "application/json", long), AgentMalformed, "more than 1048576 bytes"),
         ("half a body", Answer::new(200, "application/json", "{\"rep").breaking(), AgentMalformed, "breaks off"),
         ("half a stream that breaks", Answer::events(&[half, "data: {\"d"]).breaking(), AgentMalformed, "breaks off"),
         ("half a stream that ends", Answer::events(&[half]), AgentMalformed, "ends before the reply does"),
-        ("garbage in a stream", Answer::events(&[half, "data: garbage\n\n"]), AgentMalformed, "it is no JSON"),
+        ("garbage in a stream", Answer::events(&[half, "data: garbage\n\n"]), AgentMalformed, "it is not JSON"),
         ("an endless stream", Answer::events(&[&*long_event; 12]), AgentMalformed, "a reply of more than"),
         (
             "a line without end",
@@ -324,7 +324,7 @@ async fn hostile_answers_are_classified() {
         assert_eq!(found, Some(kind), "{what}: {message}");
         assert!(message.contains(says), "{what}: {message}");
         if !matches!(kind, AgentThrottled) {
-            assert_eq!(server.calls.lock().unwrap().len(), 1, "{what}: what was said is not said again");
+            assert_eq!(server.calls.lock().unwrap().len(), 1, "{what}: nothing is sent twice");
         }
     }
 }
@@ -410,7 +410,7 @@ fn settings_that_cannot_be_meant() {
         ),
         (json!({ "http": { "url": "http://h", "key": "env:GABFEST_NO_SUCH" } }), "its key cannot be found"),
         (json!({ "http": { "url": "http://h", "statuses": { "7": "reply" } } }), "no such status: 7"),
-        (json!({ "http": { "url": "http://h", "headers": { "content-type": "{{ run }}" } } }), "is no media type"),
+        (json!({ "http": { "url": "http://h", "headers": { "content-type": "{{ run }}" } } }), "is not a media type"),
         (json!({ "http": { "url": "http://h" }, "endpoint": "main" }), "endpoint is for chat models"),
         (json!({ "http": { "url": "http://h" }, "timeout_ms": 0 }), "timeout_ms is 0"),
         (json!({ "limits": { "concurrency": 1 } }), "limits belongs to the endpoint"),
@@ -420,7 +420,7 @@ fn settings_that_cannot_be_meant() {
     }
     for (value, says) in [
         (json!({ "http": { "url": "http://h/{{ nobody }}" } }), "no placeholder {{ nobody }}"),
-        (json!({ "http": { "url": "http://h", "reply": { "text": "reply" } } }), "is no JSONPath"),
+        (json!({ "http": { "url": "http://h", "reply": { "text": "reply" } } }), "is not a JSONPath"),
         (json!({ "http": { "url": "http://h", "method": "DELETE" } }), "unknown variant"),
         (json!({ "http": {} }), "missing field `url`"),
     ] {
@@ -443,7 +443,7 @@ async fn values_of_an_answer_are_used_in_later_calls() {
     for (turn, text) in [(1, "Which one?"), (2, "Done."), (3, "Bye.")] {
         assert_eq!(say(&mut *session, turn, "hello").await.expect("a reply").text, text);
     }
-    // Another conversation knows nothing of it.
+    // Another conversation does not see it.
     let mut other = open(&*agent, "c2").await;
     say(&mut *other, 1, "hello").await.expect("a reply");
     let calls = server.calls.lock().unwrap();
@@ -518,7 +518,7 @@ async fn an_agent_that_is_never_done_or_fails_later_is_at_fault() {
             json!({ "url": "URL/r" }),
             vec![taken.clone(), Answer::new(200, "text/plain", "soon")],
             FailureKind::AgentMalformed,
-            "no JSON",
+            "not JSON",
         ),
         (
             json!({ "url": "URL/r" }),
@@ -549,17 +549,17 @@ fn keys_of_a_reply_that_do_not_go_together_are_refused() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let done = json!("$.done");
     for (more, says) in [
-        (json!({ "reply": { "delta": "$.d", "join": " ", "cumulative": true } }), "`reply.join` stands between pieces"),
+        (json!({ "reply": { "delta": "$.d", "join": " ", "cumulative": true } }), "`reply.join` goes between pieces"),
         (json!({ "reply": { "text": "$.t", "cumulative": true } }), "are for the pieces of `reply.delta`"),
         (
             json!({ "poll": { "done": done, "url": "http://h", "location": "$.l" } }),
-            "`poll.location` stands beside `url`",
+            "`poll.location` cannot be used with `url`",
         ),
         (json!({ "poll": { "done": done, "every_ms": 10 } }), "`poll.every_ms` is below 50"),
         (json!({ "poll": { "done": done, "url": "http://h/{{ remembered.run }}" } }), "url"),
         (
             json!({ "oauth": { "token_url": "http://h", "client_id": "c", "client_secret": "env:CARGO_PKG_NAME" }, "key": "env:CARGO_PKG_NAME" }),
-            "stands beside `key`",
+            "http.oauth cannot be used with `key`",
         ),
         (
             json!({ "oauth": { "token_url": "h", "client_id": "c", "client_secret": "env:CARGO_PKG_NAME" } }),

@@ -11,7 +11,7 @@ use scenario::{Message, Plugin};
 use serde_json::{Value, json};
 
 async fn served() -> String {
-    // A second installation is refused, and the first one serves as well.
+    // A second installation is refused, and the first one is good enough.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let pair = |id: u32, question: &str, answer: &str, place: &str| Pair {
         id,
@@ -86,7 +86,7 @@ async fn both_apis_give_the_answer_its_id_and_its_score() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_no_service_is_told_as_it_is() {
+async fn an_address_without_a_service_is_reported() {
     let url = served().await;
     let agent = agent(json!({ "qnamaker": { "url": format!("{url}/elsewhere"), "knowledge_base": "kb" } }));
     let error = ask(&*agent, "hi", &[]).await.unwrap_err();
@@ -97,7 +97,7 @@ async fn an_address_that_is_no_service_is_told_as_it_is() {
 
 #[test]
 fn settings_that_cannot_be_meant_are_refused() {
-    // A second installation is refused, and the first one serves as well.
+    // A second installation is refused, and the first one is good enough.
     let _ = rustls::crypto::ring::default_provider().install_default();
     for (settings, message) in [
         (json!({ "qnamaker": { "url": "https://x", "knowledge_base": "k" } }), "it has no key"),

@@ -1,8 +1,8 @@
-//! Real servers, real programs: every kind of connection with those that behave and those that do not.
+//! Every kind of connection against real servers and programs, well-behaved and broken ones.
 
 mod a2a;
 mod ag_ui;
-/// A server that answers by a script: the one that the client for chat completions is tested with.
+/// A scripted server, shared with the tests of the client for chat completions.
 #[path = "../../../llm/tests/it/bad_server.rs"]
 mod bad_server;
 mod documented;

@@ -1,4 +1,4 @@
-//! Agents whose words are not thought up by anybody else: written answers, an old run, a person.
+//! Agents with predefined answers: written answers, an old run, a person.
 
 use std::{
     collections::VecDeque,
@@ -15,7 +15,7 @@ use serde_json::json;
 use super::house::{connect, open, outcome, say, say_within, settings, start, surroundings};
 
 #[tokio::test]
-async fn answers_are_said_in_order() {
+async fn answers_are_given_in_order() {
     for (repeat, third) in [(false, None), (true, Some("one"))] {
         let agent = connect(json!({ "replayed": { "answers": ["one", "two"], "repeat": repeat } }));
         let mut session = open(&*agent, "t1").await;
@@ -36,7 +36,7 @@ async fn answers_are_said_in_order() {
 }
 
 #[tokio::test]
-async fn an_old_run_is_said_again() {
+async fn an_old_run_is_replayed() {
     let turn = |number: u32, speaker: &str, agent: &str| {
         json!({
             "number": number, "step": 1, "speaker": speaker, "user": "u", "agent": agent, "exit_code": null,
@@ -67,7 +67,7 @@ async fn an_old_run_is_said_again() {
     assert!(error.to_string().contains("line 1"), "{error}");
     for (replayed, says) in [
         (json!({}), "replayed.answers is missing"),
-        (json!({ "answers": ["a"], "transcripts": "x" }), "replayed.transcripts stands beside `answers`"),
+        (json!({ "answers": ["a"], "transcripts": "x" }), "replayed.transcripts cannot be used with `answers`"),
         (json!({ "transcripts": "none.jsonl" }), "none.jsonl cannot be read"),
     ] {
         let error =
@@ -76,7 +76,7 @@ async fn an_old_run_is_said_again() {
     }
 }
 
-/// Somebody who types these lines, and is shown these texts.
+/// A person who types these lines; keeps the texts that were shown.
 #[derive(Debug)]
 struct Typist {
     lines: Mutex<VecDeque<&'static str>>,

@@ -1,4 +1,4 @@
-//! Presets against what their servers send: the wire of each, as documented or recorded.
+//! Presets against real answers of their servers, as documented or recorded.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{
     house::{connect, open, say},
 };
 
-/// What a server answers in two turns, what it must have got in the second, and the replies.
+/// A server's answers in two turns, the expected second request, and the replies.
 struct Row {
     preset: &'static str,
     with: Value,
@@ -114,11 +114,11 @@ fn rows() -> Vec<Row> {
                 stream(&[
                     (
                         "",
-                        json!({ "event": "agent_thought", "id": "1", "tool": "find_order", "tool_input": "{\"id\":7}", "observation": "" }),
+                        json!({ "event": "agent_thought", "id": "1", "tool": "find_order", "tool_input": "{\"find_order\": {\"id\": 7}}", "observation": "" }),
                     ),
                     (
                         "",
-                        json!({ "event": "agent_thought", "id": "1", "tool": "find_order", "tool_input": "{\"id\":7}", "observation": "shipped" }),
+                        json!({ "event": "agent_thought", "id": "1", "tool": "find_order", "tool_input": "{\"find_order\": {\"id\": 7}}", "observation": "{\"find_order\": \"shipped\"}" }),
                     ),
                     ("", json!({ "event": "agent_message", "answer": "Order 7 " })),
                     ("", json!({ "event": "agent_message", "answer": "is shipped." })),
@@ -168,7 +168,7 @@ fn rows() -> Vec<Row> {
             with: json!({ "app": "shop" }),
             answers: vec![
                 Answer::json(200, &json!({ "id": "s-1" })),
-                // Without streaming, an event has no word about it.
+                // Without streaming, an event has no field for it.
                 stream(&[("", json!({ "content": { "parts": [{ "text": "Hi." }], "role": "model" } }))]),
                 stream(&[
                     (
@@ -185,6 +185,8 @@ fn rows() -> Vec<Row> {
                             json!({ "functionResponse": { "id": "c", "name": "find_order", "response": "shipped" } }),
                         ),
                     ),
+                    ("", adk_part(json!(true), json!({ "text": "The user wants", "thought": true }))),
+                    ("", adk_part(json!(false), json!({ "text": "The user wants an order.", "thought": true }))),
                     ("", adk_part(json!(true), json!({ "text": "Order 7 " }))),
                     ("", adk_part(json!(true), json!({ "text": "is shipped." }))),
                     ("", adk_part(json!(false), json!({ "text": "Order 7 is shipped." }))),

@@ -1,4 +1,4 @@
-//! A machine without descriptors: that nobody can be asked then is no fault of the agent.
+//! A machine without free descriptors: a failed call is then not the agent's fault.
 
 use agent::Start;
 use llm::http::resources::Lack;
@@ -11,7 +11,7 @@ use super::{
     house::{connect, say, start},
 };
 
-/// This process may open nothing more until this value ends.
+/// This process cannot open anything while this value exists.
 struct Full(Rlimit);
 
 impl Full {
@@ -53,7 +53,7 @@ async fn a_machine_without_descriptors_is_not_the_agents_fault() {
         assert!(message.contains("hint: raise the limit of open files"), "{what}: {message}");
     }
     assert!(server.calls.lock().unwrap().is_empty());
-    // With a descriptor it goes on.
+    // With a free descriptor it continues.
     let settings = json!({ "http": { "url": server.url, "reply": { "text": "$.reply" } } });
     let reply = say(&mut *connect(settings).open(start("t2")).await.expect("opens"), 1, "hi").await;
     assert_eq!(reply.expect("a reply").text, "hello");

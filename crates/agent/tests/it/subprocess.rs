@@ -1,4 +1,4 @@
-//! Programs as agents: those that keep to the protocol, and those that die, hang, flood and babble.
+//! Programs as agents: programs that follow the protocol, and programs that die, hang, flood and write nonsense.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::house::{connect, open, outcome, say, say_within, settings, start, surroundings};
 
-/// Says its turn and what it heard, with the line that it got in a variable.
+/// Replies with the turn number and its input, and with the line of a variable.
 const ECHO: &str = r#"
 n=0
 while IFS= read -r line; do
@@ -19,7 +19,7 @@ while IFS= read -r line; do
 done
 "#;
 
-/// The same for many conversations, with the id of what is answered.
+/// The same for many conversations, with the id of the request.
 const SHARED: &str = r#"
 echo ready >&2
 while IFS= read -r line; do
@@ -68,7 +68,7 @@ async fn one_program_for_all_conversations() {
 }
 
 #[tokio::test]
-async fn what_it_is_told_and_what_it_sees() {
+async fn its_input_and_its_environment() {
     let script = r#"read -r line; printf '{"text":"%s"}\n' "$(printf '%s|%s|%s' "$line" "$GREETING" "$CARGO_PKG_NAME" | sed 's/"/'"'"'/g')""#;
     let agent = connect(program(script, json!({ "variables": { "GREETING": "hello" } })));
     let said = outcome(&say(&mut *open(&*agent, "t1").await, 1, "hi").await).1;
@@ -120,7 +120,7 @@ async fn programs_that_go_wrong() {
         ("it is killed", "read -r line; kill -9 $$", AgentUnreachable, "ended by signal 9"),
         ("it closes its stdout", "read -r line; exec >&-; sleep 60", AgentUnreachable, "it closed its stdout"),
         ("it hangs", "read -r line; sleep 60", AgentTimeout, "300 ms"),
-        ("it babbles", "read -r line; echo 'Loading the model'; cat", AgentMalformed, "it is no JSON"),
+        ("it babbles", "read -r line; echo 'Loading the model'; cat", AgentMalformed, "it is not JSON"),
         (
             "it floods",
             "read -r line; head -c 5000000 /dev/zero | tr '\\0' x; sleep 60",
@@ -145,7 +145,7 @@ async fn programs_that_go_wrong() {
 }
 
 #[tokio::test]
-async fn what_it_started_ends_with_the_conversation() {
+async fn its_children_end_with_the_conversation() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = r#"(sleep 0.4; echo late > alive) & read -r line; echo '{"text":"hi"}'; cat"#;
     let surroundings = Surroundings { folder: folder.path().to_owned(), ..surroundings() };
@@ -158,7 +158,7 @@ async fn what_it_started_ends_with_the_conversation() {
 }
 
 #[tokio::test]
-async fn only_where_the_operator_allows_it() {
+async fn only_if_the_operator_allows_it() {
     let surroundings = Surroundings { may_execute: false, ..surroundings() };
     let agent = agent::connect("shop", &settings(program(ECHO, json!({}))), &surroundings).unwrap().unwrap();
     let Err(error) = agent.open(start("t1")).await else { panic!("it was started") };

@@ -1,4 +1,4 @@
-//! Agents that call their tools themselves are told where they are, each in its own way.
+//! Agents that call their tools themselves get the addresses, each in its own way.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::{
 const TOOLS: &str = "http://127.0.0.1:1/t/secret/tools";
 const MCP: &str = "http://127.0.0.1:1/t/secret/mcp";
 
-/// A conversation of an agent that has tools, or has none.
+/// A conversation of an agent with or without tools.
 async fn open(agent: &dyn Agent, tools: bool) -> Box<dyn agent::Session> {
     let mut start = start("t1");
     if tools {
@@ -109,7 +109,7 @@ async fn a_websocket_has_headers_and_placeholders() {
 }
 
 #[tokio::test]
-async fn a_chat_model_has_headers_where_its_settings_say_so() {
+async fn a_chat_model_gets_addresses_if_its_settings_say_so() {
     let model = || -> Arc<dyn llm::Chat> { Arc::new(llm::mock::Mock::new("mock", Default::default())) };
     let rows: [(Value, bool); 3] =
         [(json!({}), false), (json!({ "tool_addresses": false }), false), (json!({ "tool_addresses": true }), true)];
@@ -129,7 +129,7 @@ async fn a_chat_model_has_headers_where_its_settings_say_so() {
 }
 
 #[test]
-fn agents_without_tools_are_not_told_of_any() {
+fn agents_without_tools_get_no_addresses() {
     let rows = [
         (json!({ "replayed": { "answers": ["hi"] }, "tool_addresses": true }), Some("`replayed`")),
         (json!({ "interactive": {}, "tool_addresses": false }), Some("`interactive`")),

@@ -1,6 +1,10 @@
-//! Agents behind WebSockets: one that echoes, one that streams, and those that break off.
+//! Agents behind WebSockets: one that echoes, one that streams, and ones that break the connection.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use record::FailureKind;
@@ -11,6 +15,7 @@ use tokio_tungstenite::{
     tungstenite::{
         Message,
         handshake::server::{ErrorResponse, Request, Response},
+        http::StatusCode,
         protocol::{CloseFrame, frame::coding::CloseCode},
     },
 };
@@ -22,7 +27,7 @@ use super::{
 
 type Socket = WebSocketStream<TcpStream>;
 
-/// Serves every connection by `talk`, which is told the connection's path and its headers as text.
+/// Serves every connection with `talk`, which gets the connection's path and its headers as text.
 async fn serve<F>(talk: impl Fn(Socket, String) -> F + Copy + Send + 'static) -> String
 where
     F: Future<Output = ()> + Send + 'static,
@@ -151,7 +156,7 @@ async fn connections_that_go_wrong() {
         ("dropped", dropping, json!({}), AgentUnreachable, ""),
         ("silent", silent, json!({}), AgentTimeout, "300 ms"),
         ("5 MB", long, json!({}), AgentMalformed, "too long"),
-        ("no JSON", garbage, json!({ "reply": { "text": "$.text" } }), AgentMalformed, "it is no JSON"),
+        ("no JSON", garbage, json!({ "reply": { "text": "$.text" } }), AgentMalformed, "it is not JSON"),
         ("a page", web(&page.url), json!({}), AgentRefused, "status 200"),
         ("forbidden", web(&forbidden.url), json!({}), record::FailureKind::Misconfigured, "status 403"),
         ("nobody", web(&nobody().await), json!({}), AgentUnreachable, "cannot be reached"),
@@ -208,4 +213,67 @@ async fn values_are_remembered_and_a_key_of_a_file_is_sent() {
     let mut session = open(&*agent, "t1").await;
     assert_eq!(say(&mut *session, 1, "hi").await.expect("a reply").text, "hi about <> true");
     assert_eq!(say(&mut *session, 2, "and").await.expect("a reply").text, "and about <7> true");
+}
+
+/// A token that the server refuses is replaced, and the connection is made once more. One that nobody gives is a fault of
+/// the settings.
+#[tokio::test]
+async fn access_tokens_open_a_connection() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let url = guarded("Bearer new", Arc::clone(&seen)).await;
+    let token = |token: &str| Answer::json(200, &json!({ "access_token": token, "token_type": "bearer" }));
+    let oauth = |tokens: &Server| {
+        let url = format!("{}/token", tokens.url);
+        json!({ "oauth": { "token_url": url, "client_id": "c", "client_secret": "env:CARGO_PKG_NAME" } })
+    };
+    let tokens = Server::start(vec![token("old"), token("new")]).await;
+    let known = connect(agent(&url, oauth(&tokens)));
+    for conversation in ["t1", "t2"] {
+        assert_eq!(outcome(&say(&mut *open(&*known, conversation).await, 1, "hi").await).1, "hi");
+    }
+    assert_eq!(*seen.lock().unwrap(), ["Bearer old", "Bearer new", "Bearer new"]);
+
+    seen.lock().unwrap().clear();
+    let tokens = Server::start(vec![token("old"), token("older")]).await;
+    let unknown = connect(agent(&url, oauth(&tokens)));
+    let error = say(&mut *open(&*unknown, "t1").await, 1, "hi").await.expect_err("both are refused");
+    assert_eq!(error.kind, FailureKind::Misconfigured, "{error:?}");
+    assert_eq!(*seen.lock().unwrap(), ["Bearer old", "Bearer older"]);
+    assert!(!format!("{error:?}").contains("older"), "{error:?}");
+
+    seen.lock().unwrap().clear();
+    let tokens = Server::start(vec![Answer::json(400, &json!({ "error": "invalid_client" }))]).await;
+    let nobody = connect(agent(&url, oauth(&tokens)));
+    let error = say(&mut *open(&*nobody, "t1").await, 1, "hi").await.expect_err("there is no token");
+    assert_eq!((error.kind, seen.lock().unwrap().len()), (FailureKind::Misconfigured, 0), "{error:?}");
+}
+
+/// An echo for those that come with this `Authorization`. The others get a 401.
+async fn guarded(expected: &'static str, seen: Arc<Mutex<Vec<String>>>) -> String {
+    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a port");
+    let url = format!("ws://{}/talk", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let seen = Arc::clone(&seen);
+            tokio::spawn(async move {
+                #[expect(clippy::result_large_err, reason = "the library's own signature")]
+                let look = |request: &Request, response: Response| -> Result<Response, ErrorResponse> {
+                    let given = request.headers()["authorization"].to_str().expect("text").to_owned();
+                    let is_known = given == expected;
+                    seen.lock().expect("no panic").push(given.clone());
+                    if is_known {
+                        return Ok(response);
+                    }
+                    let mut refused = ErrorResponse::new(Some(format!("{given} is not known")));
+                    *refused.status_mut() = StatusCode::UNAUTHORIZED;
+                    Err(refused)
+                };
+                let Ok(mut socket) = accept_hdr_async(stream, look).await else { return };
+                while let Some(Ok(Message::Text(text))) = socket.next().await {
+                    let _ = socket.send(Message::Text(text)).await;
+                }
+            });
+        }
+    });
+    url
 }

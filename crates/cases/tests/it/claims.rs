@@ -39,7 +39,7 @@ pub(crate) const CLAIMS: &[(&str, Claim)] = &[
         "skunit/docs-0b21ae14/docs/chat-scenario-spec.md",
         Test("crates/cli/tests/it/skunit_log.rs", "the_log_of_the_documentation_is_printed"),
     ),
-    ("skunit/extracted-parse-tests/*", Test(SKUNIT, "texts_mean_what_upstreams_tests_say")),
+    ("skunit/extracted-parse-tests/*", Test(SKUNIT, "texts_have_the_meaning_of_upstreams_tests")),
     ("skunit/assertion-facts.json", Test("crates/evaluate/tests/it/assertions.rs", "every_row_is_as_its_users_expect")),
     ("qna/botframework-cli-9fa25c6c/*.qna", Test(QNA, "every_real_file_is_read_without_an_unexplained_finding")),
     ("qna/botframework-cli-9fa25c6c/*.lu", Test(QNA, "every_real_file_is_read_without_an_unexplained_finding")),

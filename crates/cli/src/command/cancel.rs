@@ -1,12 +1,11 @@
 //! `gabfest cancel`: stop a run on a coordinator.
 
-use anyhow::anyhow;
 use proto::v1;
 
 use crate::{
     client,
     exit::{Exit, usage},
-    remote, stdout,
+    refusal, remote, stdout,
 };
 
 #[derive(Debug, clap::Args)]
@@ -28,10 +27,10 @@ pub(crate) async fn cancel(args: Args) -> anyhow::Result<Exit> {
         .runs
         .cancel(request)
         .await
-        .map_err(|status| usage(anyhow!("the run cannot be cancelled: {}", status.message())))?;
+        .map_err(|status| usage(refusal::of("the run cannot be cancelled", &status)))?;
     let state = reply.into_inner().state();
     let said = match state {
-        // It takes no more; it ends with what is being played.
+        // It takes no more trials and ends when the running ones have ended.
         v1::RunState::Running if args.drain => "is being drained",
         other => client::state_name(other),
     };

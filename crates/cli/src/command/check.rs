@@ -10,7 +10,7 @@ use crate::{
     args::Config,
     diagnostics,
     exit::{Exit, usage},
-    plan, settings, stdout,
+    panels, plan, quarantine, references, settings, stdout,
 };
 
 #[derive(Debug, clap::Args)]
@@ -29,9 +29,17 @@ pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.strict)?;
     let reading = plan::read_files(&args.paths, &read);
     let mut found = reading.diagnostics.clone();
-    // Files that are fine alone may not fit together: an undefined persona, a matrix with too many cases.
+    found.extend(references::faults(&reading, &read.settings));
+    found.extend(panels::faults(&reading, &read.settings));
+    // Files that are valid alone may not fit together: an undefined persona, a matrix with too many cases.
     if !found.iter().any(Diagnostic::is_error) && !reading.scenarios.is_empty() {
-        found.extend(scenario::plan::build(&reading, &Choices::default()).err().unwrap_or_default());
+        match scenario::plan::build(&reading, &Choices::default()) {
+            Err(faults) => found.extend(faults),
+            Ok(plan) if quarantine::are_folders(&args.paths) => {
+                found.extend(quarantine::unknown(&read, &plan, &reading));
+            }
+            Ok(_) => {}
+        }
     }
     found.extend(reading.scenarios.iter().filter(|file| !file.script.scenario.judges_something()).map(unjudged));
     if args.strict {

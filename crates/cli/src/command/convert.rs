@@ -54,7 +54,7 @@ pub(crate) fn convert(args: &Args) -> anyhow::Result<Exit> {
     let left = reading.matrices.len();
     if left > 0 {
         let left = plural(left as u64, "matrix was", "matrices were");
-        stdout::line(&format!("{left} left as written: the paths in it belong to the scenario that it stands on"))?;
+        stdout::line(&format!("{left} left as written: its paths refer to its base scenario"))?;
     }
     Ok(Exit::Held)
 }
@@ -67,7 +67,7 @@ fn files(args: &Args, scenarios: &[ScenarioFile]) -> anyhow::Result<Vec<Written>
         let text = eliza::write(&file.script).map_err(|error| {
             usage(anyhow!("{path} cannot be converted: {error}\nhint: convert the other files alone"))
         })?;
-        // Scenarios of one file stand one after the other.
+        // Scenarios of one file are adjacent.
         let of_file = scenarios.iter().filter(|other| other.document.path == *path).count();
         let before = scenarios[..index].iter().filter(|other| other.document.path == *path).count();
         let stem = stem(path, &from);
@@ -90,7 +90,7 @@ fn files(args: &Args, scenarios: &[ScenarioFile]) -> anyhow::Result<Vec<Written>
     Ok(written)
 }
 
-/// Where a file stands beneath the folder that is converted, without the ending that tells its format.
+/// The path of a file below the converted folder, without the extension of its format.
 fn stem(path: &str, from: &str) -> String {
     let beneath = match path.strip_prefix(from).map(|rest| rest.trim_start_matches('/')) {
         Some(rest) if !rest.is_empty() => rest,
@@ -99,7 +99,7 @@ fn stem(path: &str, from: &str) -> String {
     formats::without_ending(beneath).to_owned()
 }
 
-/// The other questions of a pair: what differs is what the user says.
+/// The other questions of a pair, which differ in what the user says.
 fn matrix(file: &ScenarioFile, base: &str) -> anyhow::Result<Option<String>> {
     let axes = file.format.axes(&file.document);
     let Some(axis) = axes.first().filter(|axis| axis.values.len() > 1) else { return Ok(None) };

@@ -1,5 +1,7 @@
 //! `gabfest coordinator`: hand out trials to workers over the network, until SIGTERM.
 
+mod open_store;
+
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
@@ -25,6 +27,9 @@ pub(crate) struct Args {
     /// The folder that keeps the runs
     #[arg(short, long, default_value = "gabfest-data", value_name = "DIR")]
     data: PathBuf,
+    /// Keep the runs in PostgreSQL 14 or later instead: `postgres://USER@HOST/DATABASE`
+    #[arg(long, value_name = "URL", env = "GABFEST_STORE", hide_env_values = true)]
+    store: Option<String>,
     #[command(flatten)]
     page: Page,
 }
@@ -34,24 +39,28 @@ const STORE_ANSWERS: Duration = Duration::from_secs(5);
 
 pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
     listening::allow(args.listen, args.page.insecure_i_know, "a coordinator is")?;
-    std::fs::create_dir_all(&args.data).with_context(|| format!("failed to make {}", args.data.display()))?;
-    let store = store::Sqlite::open(&args.data.join("gabfest.db")).await.context("failed to open the store")?;
+    let interrupts = Interrupts::listen();
+    let opened = tokio::select! {
+        opened = open_store::open(&args.data, args.store.as_deref()) => opened?,
+        () = interrupts.reached(1) => return Ok(Exit::Interrupted),
+    };
     let listener = tokio::net::TcpListener::bind(args.listen)
         .await
         .with_context(|| format!("failed to listen on {}", args.listen))
         .map_err(usage)?;
     let address = listener.local_addr().context("failed to read the address")?;
-    stdout::line(&format!("coordinator at http://{address}, runs in {}", args.data.display()))?;
+    stdout::line(&format!("coordinator at http://{address}, runs in {}", opened.place))?;
     let mut observed = Observed::start("gabfest-coordinator", &observed::instance(), &args.page).await?;
     let drain = CancellationToken::new();
-    let interrupts = Interrupts::listen();
     let draining = drain.clone();
     tokio::spawn(async move {
         interrupts.reached(1).await;
         draining.cancel();
     });
+    let store = Arc::new(opened.engine);
+    let replaced = open_store::replaced(Arc::clone(&store), drain.clone());
     let clock = Clock::new(clock::now_millis);
-    let (coordinator, handle) = Coordinator::open(Arc::new(store), Config::default(), clock, observed.observers())
+    let (coordinator, handle) = Coordinator::open(Arc::clone(&store), Config::default(), clock, observed.observers())
         .await
         .context("failed to start the coordinator")?;
     observed.serve(health(handle.clone()))?;
@@ -60,6 +69,8 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
     let (served, ()) = tokio::join!(served, coordinator.run(drain));
     observed.end().await;
     served.context("failed to serve")?;
+    replaced.await.context("failed to watch the store")??;
+    store.hand_over().await.context("failed to hand the store over")?;
     Ok(Exit::Held)
 }
 

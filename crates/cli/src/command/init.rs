@@ -16,7 +16,7 @@ pub(crate) struct Args {
     dir: PathBuf,
 }
 
-/// Path in the new folder, and what is written there.
+/// Path in the new folder, and content.
 const FILES: [(&str, &str); 5] = [
     ("gabfest.yaml", include_str!("init/gabfest.yaml")),
     ("scenarios/refund.scenario.yaml", include_str!("init/refund.scenario.yaml")),

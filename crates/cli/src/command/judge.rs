@@ -18,12 +18,13 @@ use worker::Models;
 
 use self::agreement::{Agreement, Verdicts};
 use crate::{
-    args::{Capacity, Config},
+    args::{Capacity, Config, whole},
     assemble,
     calibration::{self as calibration_file, Measured},
     clock, diagnostics,
     exit::{Exit, usage},
     labelled_judges::LabelledJudges,
+    references::fault_of_model_type,
     settings, stdout,
 };
 
@@ -36,10 +37,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TYPE")]
     model_type: Option<String>,
     /// Model types of several judges, each of which votes
-    #[arg(long, value_name = "TYPE", value_delimiter = ',')]
+    #[arg(long, value_name = "TYPE,…", value_delimiter = ',')]
     panel: Vec<String>,
     /// How often each judge votes on each item
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32>(1..=100))]
     votes: u32,
     /// Ask for the verdict before the reasoning
     #[arg(long)]
@@ -51,12 +52,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LANGUAGE")]
     language: Option<String>,
     /// How many solved examples each question shows, from the other half of the file
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=6))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u8>(0..=6))]
     examples: u8,
     /// How many seeds each item is judged with, to count the verdicts that flip
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32>(1..=100))]
     seeds: u32,
-    /// Judge items that are not met again with an attack on the judge in the agent's last words
+    /// Judge items that are not met a second time, with an attack on the judge in the agent's last words
     #[arg(long)]
     attacks: bool,
     /// Exit with 1 if kappa is below this
@@ -72,7 +73,7 @@ pub(crate) struct Args {
     config: Config,
 }
 
-/// The share of items that need a verdict before a measurement is kept.
+/// The share of items that need a verdict before a measurement is stored.
 const LEAST_ANSWERED: f64 = 0.9;
 
 fn kappa(text: &str) -> Result<f64, String> {
@@ -82,6 +83,11 @@ fn kappa(text: &str) -> Result<f64, String> {
 
 pub(crate) async fn judge(args: Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
+    let named = args.model_type.iter().map(|name| ("--model-type", name));
+    let mut named = named.chain(args.panel.iter().map(|name| ("--panel", name)));
+    if let Some(fault) = named.find_map(|(option, name)| fault_of_model_type(option, name, &read.settings)) {
+        return Err(usage(anyhow!("nothing was judged: {fault}")));
+    }
     let (items, labels_digest) = items(&args.file)?;
     let judging = Judging {
         votes: args.votes,
@@ -89,6 +95,7 @@ pub(crate) async fn judge(args: Args) -> anyhow::Result<Exit> {
         form: if args.verdict_first { JudgeForm::VerdictFirst } else { JudgeForm::ReasonFirst },
         evidence: if args.no_quotes { Evidence::None } else { Evidence::Given },
         language: args.language.clone(),
+        ..Judging::USUAL
     };
     let ballots = judging.ballots();
     let capacity = Capacity::default();
@@ -131,14 +138,14 @@ pub(crate) async fn judge(args: Args) -> anyhow::Result<Exit> {
     Ok(ending(&found, args.min_kappa))
 }
 
-/// What a measurement was made with.
+/// How a measurement was made.
 struct Measurement {
     ballots: u64,
     labels: String,
     labels_digest: String,
 }
 
-/// A judge that answers only what is easy for it could reach any kappa, so most items need a verdict.
+/// A judge that answers only easy items could reach any kappa, so most items need a verdict.
 fn save(read: &settings::Read, found: &Agreement, made: Measurement) -> anyhow::Result<()> {
     let Agreement { items, answered, .. } = *found;
     if found.kappa.estimate.is_none() || (answered as f64) < LEAST_ANSWERED * items as f64 {
@@ -213,7 +220,7 @@ struct Asking<'a> {
     slots: usize,
 }
 
-/// `None`: the item was not asked about.
+/// `None`: the item was not asked.
 type Answer = Option<Result<Answered, evaluate::question::Error>>;
 
 impl Asking<'_> {

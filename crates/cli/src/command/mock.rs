@@ -46,7 +46,7 @@ pub(crate) async fn serve(args: Args) -> anyhow::Result<Exit> {
             "knowledge base at http://{address}/qnamaker and http://{address}/language, any key will do"
         ))?;
     }
-    stdout::line(&format!("mock model at http://{address}/v1, what it served at http://{address}/stats"))?;
+    stdout::line(&format!("mock model at http://{address}/v1, statistics at http://{address}/stats"))?;
     let interrupts = Interrupts::listen();
     llm::mock::server::serve(listener, behaviour, knowledge_base, async move { interrupts.reached(1).await }).await;
     Ok(Exit::Held)

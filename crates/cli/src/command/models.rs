@@ -1,4 +1,4 @@
-//! `gabfest models`: which models are kept on this machine, getting one, and probing the parameters of an endpoint.
+//! `gabfest models`: lists the models on this machine, downloads one, and probes the parameters of an endpoint.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -9,7 +9,7 @@ use embed::{
 };
 
 use crate::{
-    args::Config,
+    args::{Config, whole},
     exit::{Exit, usage},
     model_shelf::shelf,
     probe_params::{self, Probed},
@@ -28,7 +28,7 @@ pub(crate) enum Command {
     List,
     /// Download a model to GABFEST_MODELS or the user's cache
     Fetch(FetchArgs),
-    /// Find the parameters that an endpoint takes, in at most 10 paid calls, and print the settings that fit
+    /// Find the parameters that an endpoint accepts, in at most 10 paid calls, and print matching settings
     Probe(ProbeArgs),
 }
 
@@ -38,8 +38,8 @@ pub(crate) struct ProbeArgs {
     name: String,
     #[command(flatten)]
     config: Config,
-    /// Give up an answer after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    /// Give up waiting for an answer after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole::<u64>(1..=3_600))]
     timeout: u64,
 }
 
@@ -88,15 +88,21 @@ async fn probe(args: ProbeArgs) -> anyhow::Result<Exit> {
     let name = &args.name;
     let endpoints = &read.settings.endpoints;
     let written = endpoints.get(name).ok_or_else(|| {
-        let names: Vec<&str> = endpoints.keys().map(String::as_str).collect();
-        usage(anyhow!("there is no endpoint {name:?}\nhint: the settings define {}", names.join(", ")))
+        let hint = match endpoints.is_empty() {
+            true => {
+                "the settings define none; write it below `endpoints` of gabfest.yaml, or name the file with --config"
+                    .to_owned()
+            }
+            false => yaml::suggest::known_names(name, endpoints.keys().map(String::as_str)),
+        };
+        usage(anyhow!("there is no endpoint {name:?}\nhint: {hint}"))
     })?;
     let probed = probe_params::probe(name, written, Duration::from_secs(args.timeout)).await;
     let Probed { settings, calls, spend, error } = probed.context("failed to set up the endpoint").map_err(usage)?;
     let mut text = match (&error, probe_params::block(name, written, &settings)) {
         (Some(error), _) => format!("no call was answered: {error}\n"),
         (None, Some(block)) => block,
-        (None, None) => format!("{name} takes all parameters that gabfest sends\n"),
+        (None, None) => format!("{name} accepts all parameters that gabfest sends\n"),
     };
     let used = spend.of(record::Role::Judge);
     let cost = if spend.unpriced_calls() > 0 { "cost unknown".to_owned() } else { spend.cost().to_string() };

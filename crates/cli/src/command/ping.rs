@@ -8,9 +8,10 @@ use std::{
 
 use anyhow::anyhow;
 use record::{FailureKind, call::Spend};
+use tokio::time::Instant;
 
 use crate::{
-    args::{Capacity, Config},
+    args::{AllowExec, Capacity, Config, whole},
     assemble,
     exit::{Exit, usage},
     measured, plan,
@@ -26,26 +27,33 @@ pub(crate) struct Args {
     names: Vec<String>,
     #[command(flatten)]
     config: Config,
-    #[command(flatten)]
-    capacity: Capacity,
-    /// Give up an answer after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    /// Allow agents that are programs (`host`)
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "sandbox")]
+    allow_exec: Option<AllowExec>,
+    /// Give up waiting for an answer after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = whole::<u64>(1..=3_600))]
     timeout: u64,
 }
 
 pub(crate) async fn ping(args: &Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
     let addresses: Vec<String> = args.names.iter().filter(|name| plan::is_address(name)).cloned().collect();
-    let resources = assemble::resources(&read, &addresses, &args.capacity, None).await?;
+    let capacity = Capacity { allow_exec: args.allow_exec, ..Capacity::default() };
+    let resources = assemble::resources(&read, &addresses, &capacity, None).await?;
     let patience = Duration::from_secs(args.timeout);
     let (agents, endpoints) = chosen(&args.names, &read.settings)?;
     let mut exit = Exit::Held;
     let mut seconds = BTreeMap::new();
     for name in &agents {
+        let began = Instant::now();
         let asked = ask_agent(name, &resources, patience).await;
-        exit = show(&asked, exit, &mut seconds)?;
+        let endpoint = read.settings.agents.get(name).and_then(|agent| agent.endpoint.as_deref());
+        let cut_by =
+            cut_by(began.elapsed() >= patience, endpoint.map_or(("agents", name.as_str()), |name| ("endpoints", name)));
+        exit = show(&asked, &cut_by, exit, &mut seconds)?;
     }
     for name in &endpoints {
+        let began = Instant::now();
         let asked = match assemble::endpoint(&read.settings, name)? {
             Ok(endpoint) => ask_endpoint(name, &endpoint, &read.settings, patience).await,
             Err(absent) => Asked {
@@ -60,15 +68,20 @@ pub(crate) async fn ping(args: &Args) -> anyhow::Result<Exit> {
                 spend: Spend::default(),
             },
         };
-        exit = show(&asked, exit, &mut seconds)?;
+        exit = show(&asked, &cut_by(began.elapsed() >= patience, ("endpoints", name)), exit, &mut seconds)?;
     }
     measured::keep(&seconds);
     Ok(exit)
 }
 
-/// Prints one, and gives the worst of the exit codes.
-fn show(asked: &Asked, exit: Exit, seconds: &mut BTreeMap<String, f64>) -> anyhow::Result<Exit> {
-    stdout::write(&text(asked))?;
+/// What ended the wait for an answer: the flag, or the time limit in the settings.
+fn cut_by(out_of_patience: bool, (section, name): (&str, &str)) -> String {
+    if out_of_patience { "--timeout".to_owned() } else { format!("`timeout_ms` of `{section}.{name}`") }
+}
+
+/// Prints one, and gives the worst of the exit codes. `cut_by`: what to raise if there was no answer in time.
+fn show(asked: &Asked, cut_by: &str, exit: Exit, seconds: &mut BTreeMap<String, f64>) -> anyhow::Result<Exit> {
+    stdout::write(&text(asked, cut_by))?;
     match &asked.outcome {
         Ok(heard) => {
             seconds.insert(asked.name.clone(), heard.took.as_secs_f64());
@@ -79,7 +92,7 @@ fn show(asked: &Asked, exit: Exit, seconds: &mut BTreeMap<String, f64>) -> anyho
     }
 }
 
-fn text(asked: &Asked) -> String {
+fn text(asked: &Asked, cut_by: &str) -> String {
     let Asked { what, name, outcome, .. } = asked;
     let mut text = format!("{what:<8}  {name:<20}  ");
     match outcome {
@@ -100,7 +113,7 @@ fn text(asked: &Asked) -> String {
         }
         Err(Fault { message, kind: FailureKind::AgentTimeout, .. }) => {
             let _ = writeln!(text, "failed  {message}");
-            let _ = writeln!(text, "          hint: raise --timeout, or find out why the server does not answer");
+            let _ = writeln!(text, "          hint: raise {cut_by}, or find out why the server does not answer");
         }
         Err(Fault { message, hints, .. }) => {
             let _ = writeln!(text, "failed  {message}");
@@ -115,7 +128,7 @@ fn text(asked: &Asked) -> String {
 /// The agents and the endpoints of these names; of no names, all that the settings define, or the mock.
 fn chosen(names: &[String], settings: &Settings) -> anyhow::Result<(Vec<String>, Vec<String>)> {
     if names.is_empty() {
-        // An endpoint that only agents stand on is asked through them.
+        // An endpoint that only agents use is asked through them.
         let through: BTreeSet<&String> = settings.agents.values().filter_map(|agent| agent.endpoint.as_ref()).collect();
         let own = [&settings.roles.user_sim, &settings.roles.judge].into_iter().flatten();
         let own: BTreeSet<&String> = own.chain(settings.models.values()).collect();
@@ -144,4 +157,23 @@ fn chosen(names: &[String], settings: &Settings) -> anyhow::Result<(Vec<String>,
         }
     }
     Ok((agents, endpoints))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hint_names_what_ended_the_wait() {
+        let message = "shop did not answer within 3000 ms".to_owned();
+        let fault =
+            Fault { exit: Exit::NotEnoughEvidence, kind: FailureKind::AgentTimeout, message, hints: Vec::new() };
+        let asked = Asked { what: "agent", name: "shop".to_owned(), outcome: Err(fault), spend: Spend::default() };
+        for (out_of_patience, hint) in
+            [(true, "raise --timeout, or"), (false, "raise `timeout_ms` of `agents.shop`, or")]
+        {
+            let text = text(&asked, &cut_by(out_of_patience, ("agents", "shop")));
+            assert!(text.contains(hint), "{text}");
+        }
+    }
 }

@@ -16,6 +16,7 @@ use crate::{
     args::Capacity,
     assemble, clock, diagnostics,
     exit::{Exit, usage},
+    finish::Shown,
     play,
     run_folder::RunFolder,
     settings::Read,
@@ -83,12 +84,13 @@ pub(crate) async fn test(args: TestArgs) -> anyhow::Result<Exit> {
     let read = settings(&args);
     let capacity = Capacity::default();
     let resources = assemble::resources(&read, &[], &capacity, None).await?;
-    // What was asked and answered is in the result; nothing else of the run is kept.
+    // The result has the questions and answers; nothing else of the run is kept.
     let kept = tempfile::tempdir().context("failed to make a temporary folder")?;
     let run = clock::new_run_id();
     let folder = RunFolder::begin(&run, &plan, Some(kept.path())).await?;
     let worker = (resources, assemble::slots(&read, &capacity));
-    let exit = play::play((plan, Spend::default()), worker, Observers::default(), &run, &folder, true, None).await?;
+    let shown = Shown { quiet: true, baseline: None };
+    let exit = play::play((plan, Spend::default()), worker, Observers::default(), &run, &folder, shown, None).await?;
     let text = ["report.qna", "report.qna.tsv"].map(|name| std::fs::read_to_string(kept.path().join(name)));
     let text = text.into_iter().find_map(Result::ok).context("the run left no result")?;
     say_errors(&text);
@@ -131,7 +133,7 @@ fn say_errors(text: &str) {
     }
 }
 
-/// Where the result goes. Without `force`, an existing file stays, and the result goes to `name(1).qna`.
+/// The path of the result. Without `force`, an existing file stays, and the result goes to `name(1).qna`.
 fn out_file(out: &Path, input: &Path, force: bool) -> anyhow::Result<PathBuf> {
     let path = if out.is_dir() {
         let name = input.file_stem().filter(|_| input != Path::new("-")).unwrap_or("result".as_ref());

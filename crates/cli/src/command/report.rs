@@ -15,8 +15,9 @@ use crate::{
     export::{self, Exported},
     finish,
     patience::Patience,
-    remote, report_files,
-    run_folder::{RUNS, RunFolder},
+    regression, remote, report_files,
+    run_folder::{self, RUNS, RunFolder},
+    screen::screen,
     stdout,
 };
 
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     /// Write the files to this folder instead of the run's own
     #[arg(short, long, value_name = "DIR", conflicts_with = "format")]
     out: Option<PathBuf>,
-    /// Get the run from this coordinator; a run that is stored in a folder here comes first
+    /// Get the run from this coordinator; a run in a local folder takes precedence
     #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: Option<String>,
 }
@@ -40,7 +41,7 @@ fn form() -> impl TypedValueParser<Value = &'static Form> {
     PossibleValuesParser::new(values).try_map(|name| forms::find(&name).ok_or("there is no such form"))
 }
 
-/// How long a coordinator may be away while its report is read.
+/// How long a coordinator may be away while its report is downloaded.
 const AWAY_SECONDS: u64 = 120;
 
 pub(crate) async fn report(args: Args) -> anyhow::Result<Exit> {
@@ -74,7 +75,7 @@ pub(crate) async fn report(args: Args) -> anyhow::Result<Exit> {
     exit
 }
 
-/// Prints what the files of a report hold. There is no store to render them again from.
+/// Prints a report from its files. There is no store from which to render it again.
 fn of_files(folder: &Path, args: &Args) -> anyhow::Result<Exit> {
     let Some(form) = args.format else {
         if args.out.is_some() {
@@ -91,8 +92,11 @@ fn of_files(folder: &Path, args: &Args) -> anyhow::Result<Exit> {
         Some(_) => return Err(nothing_of(form)),
         None => {
             let summary = report_files::summary(folder)?;
-            let selection = report_files::selection(folder, &summary)?;
-            let page = form.page(&summary, &selection, finish::screen()).ok_or_else(|| no_store(folder))?;
+            let mut selection = report_files::selection(folder, &summary)?;
+            if let Some(comparison) = regression::earlier(folder, &summary.run.id) {
+                selection.compare(comparison);
+            }
+            let page = form.page(&summary, &selection, screen()).ok_or_else(|| no_store(folder))?;
             print(form, &page.context("failed to render the report")?)?;
         }
     }
@@ -122,24 +126,28 @@ async fn render(
 ) -> anyhow::Result<Exit> {
     let Some(form) = args.format else {
         let folder = args.out.clone().unwrap_or(usual);
-        let (_, written, _) = finish::write(client, run, &folder, patience).await?;
+        run_folder::refuse_file(&folder)?;
+        let (_, written, _) = finish::write(client, run, &folder, None, patience).await?;
         stdout::line(&written.report_html().display().to_string())?;
         return Ok(Exit::Held);
     };
     let summary = finish::summary(client, run, patience).await?;
     let plan = if form.needs_plan() { Some(client::plan(client, &summary, patience).await?) } else { None };
     let mut rendering = Rendering::of(form, plan);
+    if let Some(comparison) = regression::earlier(&usual, run) {
+        rendering.compare(comparison);
+    }
     export::each_trial(client, run, 0, patience, |Exported { trial, turns, unreadable }| {
         let played = Played { trial: &trial, turns: &turns, unreadable: unreadable.as_deref() };
         rendering.add(&played).map_or(Ok(()), |text| stdout::document(&text)).map(|()| true)
     })
     .await?;
-    let rest = rendering.finish(&summary, finish::screen()).context("failed to render the report")?;
+    let rest = rendering.finish(&summary, screen()).context("failed to render the report")?;
     print(form, &rest.ok_or_else(|| nothing_of(form))?)?;
     Ok(Exit::Held)
 }
 
-/// The summary may have colours of our own; everything else is what its file has, byte for byte.
+/// The terminal summary may add our own colours; every other form is printed exactly as in its file.
 fn print(form: &Form, text: &str) -> anyhow::Result<()> {
     if form.name == "text" { stdout::painted(&format!("{}\n", text.trim_end())) } else { stdout::document(text) }
 }

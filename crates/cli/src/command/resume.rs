@@ -1,4 +1,4 @@
-//! `gabfest resume`: continue a run that was interrupted or killed, here or on a coordinator.
+//! `gabfest resume`: continue a run that was interrupted or killed, here or on a coordinator, or that is paused there.
 
 use anyhow::anyhow;
 use proto::v1;
@@ -11,10 +11,14 @@ use crate::{
     descriptors,
     embedded::{self, Embedded},
     exit::{Exit, usage},
+    finish::Shown,
     follow::{self, OnInterrupt},
+    history_file::Keeping,
     judges,
     observed::{self, Observed},
-    plan, play, remote,
+    plan, play, refusal,
+    regression::Baseline,
+    remote,
     run_folder::RunFolder,
     settings,
     signals::Interrupts,
@@ -25,26 +29,33 @@ use crate::{
 pub(crate) struct Args {
     /// A run's folder, or its id
     run: String,
-    /// Also repeat failed trials; they count as failed anyway
+    /// Also play failed trials again; they still count as failed
     #[arg(long)]
     failed: bool,
     #[command(flatten)]
     config: Config,
     #[command(flatten)]
     capacity: Capacity,
-    /// Let this coordinator continue the run; a run that is stored in a folder here comes first
+    /// Let this coordinator continue the run; a run in a local folder takes precedence
     #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: Option<String>,
     /// Print errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
+    keeping: Keeping,
+    #[command(flatten)]
     page: Page,
 }
 
 pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
-    // GABFEST_COORDINATOR may be set; a run in a folder here comes first.
+    // GABFEST_COORDINATOR may be set, but a run in a local folder takes precedence.
     if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
+        if args.keeping.is_given() {
+            return Err(usage(anyhow!(
+                "--history and --label are for runs in a local folder\nhint: `gabfest watch RUN` stores a run of a coordinator in the history"
+            )));
+        }
         let mut client = client::of(remote::connect(address).await?);
         let reply = ask(&mut client, &RunId::new(args.run.clone()), args.failed).await?;
         say(args.quiet, &goes_on(&reply));
@@ -57,12 +68,14 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
     let store = embedded::open(&folder.store()).await?;
     let stored = embedded::only_run(&store).await?;
     let is_stored = stored.is_some();
-    // A run that was killed before its store had it has left its plan.
+    // A run that was killed before its store had it has left its plan in the folder.
     let Some((run, plan)) = stored.map_or_else(|| folder.begun(), |stored| Ok(Some(stored)))? else {
         return Err(usage(anyhow!("there is no run {:?}\nhint: {}", args.run, folder.hint_to_begin())));
     };
+    let baseline = Baseline::choose(None, read.settings.gates.regression.as_ref(), &plan.name, &run)?;
+    let baseline = baseline.map(|baseline| baseline.with_history(args.keeping.place.clone()));
     descriptors::check(&read.settings, plan.agents.iter().map(String::as_str), slots)?;
-    // The plan may name agents by address; they are as trustworthy as when the run was started here.
+    // The plan may name agents by address; they are as trustworthy as when the run started here.
     let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;
     observed.serve(observed.health_of_worker())?;
@@ -83,7 +96,13 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
         let hurry = embedded.hurry();
         let interrupt = OnInterrupt::StopTheRun(&hurry);
         let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, interrupt).await?;
-        play::end(embedded, &run, &folder, args.quiet, last.as_ref(), interrupts.count() > 0).await
+        let quiet = args.quiet;
+        let shown = Shown { quiet, baseline: baseline.as_ref() };
+        let exit = play::end(embedded, &run, &folder, shown, last.as_ref(), interrupts.count() > 0).await;
+        let exit = exit
+            .and_then(|exit| baseline.as_ref().map_or(Ok(exit), |baseline| baseline.gate(&folder.path, quiet, exit)));
+        args.keeping.keep(&read.settings.labels, &folder.path, &run, &exit).await;
+        exit
     };
     let exit = played.await;
     observed.end().await;
@@ -97,6 +116,10 @@ fn goes_on(reply: &v1::ResumeReply) -> String {
         1 => ", 1 trial is played again".to_owned(),
         again => format!(", {again} trials are played again"),
     };
+    if *planned == 0 {
+        // A load that ends by time has no number of trials.
+        return format!("resuming run {run}: {done} trials are done{again}");
+    }
     if done == planned && again.is_empty() {
         return format!("run {run} has nothing left to play: {done} of {planned} trials are done");
     }
@@ -105,11 +128,8 @@ fn goes_on(reply: &v1::ResumeReply) -> String {
 
 async fn ask(client: &mut Client, run: &RunId, failed: bool) -> anyhow::Result<v1::ResumeReply> {
     let request = v1::ResumeRequest { run: run.as_str().to_owned(), failed };
-    let reply = client
-        .runs
-        .resume(request)
-        .await
-        .map_err(|status| usage(anyhow!("the run cannot be resumed: {}", status.message())))?;
+    let reply =
+        client.runs.resume(request).await.map_err(|status| usage(refusal::of("the run cannot be resumed", &status)))?;
     Ok(reply.into_inner())
 }
 

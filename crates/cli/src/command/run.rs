@@ -6,9 +6,12 @@ use crate::{
     args::{Capacity, Config, Output, Page, Selection},
     assemble, clock, descriptors,
     exit::Exit,
+    finish::Shown,
+    history_file::Keeping,
     judges, log,
     observed::{self, Observed},
     plan, play, preflight,
+    regression::Baseline,
     run_folder::RunFolder,
     settings,
 };
@@ -26,18 +29,27 @@ pub(crate) struct Args {
     /// Print every message and finding during the run, in the plan's order
     #[arg(long, value_name = "FORMAT", value_enum, conflicts_with = "quiet")]
     log: Option<log::LogFormat>,
+    /// Compare with an earlier run at the end: `last`, `last-green`, a run's folder or its id; a run that is worse exits with 1
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<String>,
+    #[command(flatten)]
+    keeping: Keeping,
     #[command(flatten)]
     page: Page,
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.selection.strict)?;
-    let plan = plan::build(&args.selection, &read)?;
     let slots = assemble::slots(&read, &args.capacity);
+    let plan = plan::build(&args.selection, &read, plan::Player::ThisProcess, slots)?;
     if args.selection.dry_run {
         plan::dry_run(&plan, &read, slots)?;
         return Ok(Exit::Held);
     }
+    let run = clock::new_run_id();
+    let gate = read.settings.gates.regression.as_ref();
+    let baseline = Baseline::choose(args.baseline.as_deref(), gate, &plan.name, &run)?;
+    let baseline = baseline.map(|baseline| baseline.with_history(args.keeping.place.clone()));
     descriptors::check(&read.settings, plan.agents.iter().map(String::as_str), slots)?;
     let addresses: Vec<String> = args.selection.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;
@@ -49,14 +61,19 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         judges::announce_uncalibrated(&plan);
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources, &args.page).await?;
-        let asks = !args.selection.no_preflight && plan.planned() >= preflight::LONG_TRIALS;
+        let asks = !args.selection.no_preflight && plan.planned().is_none_or(|trials| trials >= preflight::LONG_TRIALS);
         let preflight =
             if asks { preflight::before(&plan, &read.settings, &resources).await? } else { Spend::default() };
-        let run = clock::new_run_id();
         let folder = RunFolder::begin(&run, &plan, args.output.out.as_deref()).await?;
         let submitted = (plan, preflight);
-        play::play(submitted, (resources, slots), observed.observers(), &run, &folder, args.output.quiet, args.log)
-            .await
+        let quiet = args.output.quiet;
+        let shown = Shown { quiet, baseline: baseline.as_ref() };
+        let exit =
+            play::play(submitted, (resources, slots), observed.observers(), &run, &folder, shown, args.log).await;
+        let exit = exit
+            .and_then(|exit| baseline.as_ref().map_or(Ok(exit), |baseline| baseline.gate(&folder.path, quiet, exit)));
+        args.keeping.keep(&read.settings.labels, &folder.path, &run, &exit).await;
+        exit
     };
     let exit = played.await;
     observed.end().await;

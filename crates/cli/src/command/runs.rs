@@ -1,38 +1,56 @@
-//! `gabfest runs`: which runs there are, in a folder or at a coordinator.
+//! `gabfest runs`: lists the runs in a folder and in its history, or on a coordinator.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, anyhow};
-use chrono::{DateTime, FixedOffset, Utc};
+use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
+use history::History;
 use proto::v1;
-use serde_json::Value;
+use serde_json::{Value, json};
+use statistics::nights::NightRun;
 
 use crate::{
     client,
     exit::{Exit, usage},
-    remote,
+    history_file::{self, Place},
+    refusal, remote,
     run_folder::{RUNS, RunFolder},
     stdout,
 };
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The folder that holds the runs (gabfest-runs); stronger than a coordinator
+    /// The folder of the runs [default: gabfest-runs], with their history; takes precedence over a coordinator
     dir: Option<PathBuf>,
-    /// List the runs of this coordinator instead (where no URL follows: GABFEST_COORDINATOR, else http://127.0.0.1:7400)
+    /// List the runs of this coordinator instead [without a URL: GABFEST_COORDINATOR, or http://127.0.0.1:7400]
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", env = "GABFEST_COORDINATOR")]
     coordinator: Option<String>,
+    #[command(flatten)]
+    place: Place,
 }
 
-/// Where a figure is not known.
+/// Below the list, if a run is only in the history.
+const WITHOUT_FOLDER: &str = "* the history has the run; its folder is not here\n";
+
+/// Shown for an unknown figure.
 const NONE: &str = "–";
 
 pub(crate) async fn list(args: Args) -> anyhow::Result<Exit> {
     let rows = match (args.dir, args.coordinator) {
         (None, Some(address)) => of_coordinator(&or_usual(address)).await?,
-        (dir, _) => in_folder(dir.as_deref().unwrap_or(Path::new(RUNS)))?,
+        (dir, _) => {
+            let beside = dir.as_deref().filter(|_| args.place.history.is_none()).map(history_file::beside);
+            let past = past(beside.or_else(|| args.place.path())).await?;
+            in_folder(dir.as_deref().unwrap_or(Path::new(RUNS)), past)?
+        }
     };
     stdout::write(&table(&rows))?;
+    if rows.iter().any(|row| row[0].ends_with(STAR)) {
+        stdout::write(WITHOUT_FOLDER)?;
+    }
     Ok(Exit::Held)
 }
 
@@ -50,18 +68,27 @@ async fn of_coordinator(address: &str) -> anyhow::Result<Vec<Vec<String>>> {
         .runs
         .list(v1::ListRequest {})
         .await
-        .map_err(|status| anyhow!("the runs cannot be listed: {}", status.message()))?;
+        .map_err(|status| refusal::of("the runs cannot be listed", &status))?;
     let heads = ["RUN", "STATE", "TRIALS", "STARTED (UTC)", "NAME"].map(str::to_owned).to_vec();
     let row = |run: v1::RunLine| {
-        let state = client::state_name(run.state()).to_owned();
+        let state = if run.paused { "paused" } else { client::state_name(run.state()) }.to_owned();
         let began = DateTime::from_timestamp_millis(run.started_at).map_or_else(|| NONE.to_owned(), moment);
         vec![run.run, state, format!("{}/{}", run.done, run.planned), began, run.name]
     };
     Ok(std::iter::once(heads).chain(reply.into_inner().runs.into_iter().map(row)).collect())
 }
 
-/// The runs in a folder, the latest first.
-fn in_folder(dir: &Path) -> anyhow::Result<Vec<Vec<String>>> {
+/// The runs of the history; none if there is no history.
+async fn past(path: Option<PathBuf>) -> anyhow::Result<Vec<NightRun>> {
+    let Some(path) = path.filter(|path| path.is_file()) else { return Ok(Vec::new()) };
+    let mut history = History::read(&path).await.map_err(usage)?;
+    let runs = history.runs().await?;
+    history.close().await?;
+    Ok(runs)
+}
+
+/// The runs in a folder and those of the history, the latest first.
+fn in_folder(dir: &Path, past: Vec<NightRun>) -> anyhow::Result<Vec<Vec<String>>> {
     let none = || {
         usage(anyhow!(
             "there are no runs in {}\nhint: `gabfest run` writes to {RUNS}/; `gabfest runs --coordinator` lists those of a coordinator",
@@ -69,10 +96,18 @@ fn in_folder(dir: &Path) -> anyhow::Result<Vec<Vec<String>>> {
         ))
     };
     let mut runs = Vec::new();
-    for entry in dir.read_dir().map_err(|_| none())? {
+    let listed = match dir.read_dir() {
+        Ok(listed) => Some(listed),
+        Err(_) if past.is_empty() => return Err(none()),
+        // A history may be all that is left.
+        Err(_) => None,
+    };
+    for entry in listed.into_iter().flatten() {
         let path = entry.with_context(|| format!("failed to read {}", dir.display()))?.path();
         runs.extend(Run::read(&path));
     }
+    let here: BTreeSet<String> = runs.iter().filter_map(Run::id_of_report).collect();
+    runs.extend(past.into_iter().filter(|run| !here.contains(&run.id)).map(Run::of_past));
     if runs.is_empty() {
         return Err(none());
     }
@@ -81,16 +116,19 @@ fn in_folder(dir: &Path) -> anyhow::Result<Vec<Vec<String>>> {
     Ok(std::iter::once(heads.map(str::to_owned).to_vec()).chain(runs.into_iter().map(Run::row)).collect())
 }
 
-/// What a run's folder tells of it.
+/// A run, as its folder describes it.
 struct Run {
     id: String,
     began: Option<DateTime<FixedOffset>>,
-    /// `None` for a run that was killed, or is being played: the report is written at its end.
+    /// `None` for a run that was killed or is active: the report is written at its end.
     report: Option<Value>,
 }
 
+/// Behind the id of a run that only the history has.
+const STAR: &str = " *";
+
 impl Run {
-    /// `None` for a folder that holds no run.
+    /// `None` for a folder without a run.
     fn read(path: &Path) -> Option<Self> {
         let folder = RunFolder { path: path.to_path_buf() };
         let report = std::fs::read_to_string(path.join("report.json")).ok();
@@ -100,6 +138,23 @@ impl Run {
         }
         let began = report.as_ref().and_then(|report| time(report, "/run/started_at"));
         Some(Self { id: path.file_name()?.to_string_lossy().into_owned(), began, report })
+    }
+
+    fn id_of_report(&self) -> Option<String> {
+        Some(self.report.as_ref()?.pointer("/run/id")?.as_str()?.to_owned())
+    }
+
+    /// The history has what a row needs, under the names of a report.
+    fn of_past(run: NightRun) -> Self {
+        let began = DateTime::parse_from_rfc3339(&run.started_at).ok();
+        let took = run.duration_ms.and_then(|millis| i64::try_from(millis).ok()).map(TimeDelta::milliseconds);
+        let ended = began.zip(took).map(|(began, took)| (began + took).to_rfc3339());
+        let report = json!({
+            "run": { "id": run.id, "name": run.name, "state": run.state, "started_at": run.started_at, "ended_at": ended },
+            "verdict": run.verdict,
+            "summary": { "success_rate": run.success_rate, "trials": run.trials },
+        });
+        Self { id: format!("{}{STAR}", run.id), began, report: Some(report) }
     }
 
     fn row(self) -> Vec<String> {

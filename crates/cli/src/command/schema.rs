@@ -4,6 +4,7 @@ use crate::{exit::Exit, settings::Settings, stdout};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// The kind of file
     #[arg(value_enum)]
     what: Of,
 }
@@ -24,7 +25,9 @@ pub(crate) enum Of {
     Config,
     /// report.json
     Report,
-    /// What custom checks get: gabfest.transcript/1
+    /// compare.json, and `gabfest compare --json`
+    Compare,
+    /// The input of custom checks: gabfest.transcript/1
     Transcript,
 }
 
@@ -37,6 +40,7 @@ pub(crate) fn print(args: &Args) -> anyhow::Result<Exit> {
         Of::Battery => formats::battery::FORMAT.schema(),
         Of::Config => yaml::schema::of::<Settings>(),
         Of::Report => report::schema::report(),
+        Of::Compare => report::schema::compare(),
         Of::Transcript => record::published::schema(),
     };
     stdout::line(&serde_json::to_string_pretty(&schema)?)?;

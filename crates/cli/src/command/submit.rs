@@ -6,11 +6,12 @@ use scenario::RunId;
 
 use super::watch;
 use crate::{
-    args::{Capacity, Config, Output, Selection},
+    args::{Capacity, Config, LONGEST_SECONDS, Output, Selection, whole},
     assemble, client, clock,
     exit::{Exit, usage},
+    history_file::Keeping,
     patience::Patience,
-    plan, remote, settings, stdout,
+    plan, regression, remote, run_folder, settings, stdout,
 };
 
 #[derive(Debug, clap::Args)]
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) output: Output,
     /// With --watch: seconds that the coordinator may be away
-    #[arg(long, default_value_t = 120, value_name = "S")]
+    #[arg(long, default_value_t = 120, value_name = "S", value_parser = whole::<u64>(0..=LONGEST_SECONDS))]
     patience: u64,
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     /// Follow the run, report, and exit as `run` does
     #[arg(short, long)]
     watch: bool,
+    #[command(flatten)]
+    keeping: Keeping,
 }
 
 pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
@@ -42,12 +45,22 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
             folder.display()
         )));
     }
+    if args.keeping.is_given() && !args.watch {
+        return Err(usage(anyhow!(
+            "--history and --label need --watch: without it, the run is not stored in the history\nhint: add --watch, or `gabfest watch RUN` later with these flags"
+        )));
+    }
+    if let Some(folder) = &args.output.out {
+        run_folder::refuse_file(folder)?;
+    }
     let read = settings::read(&args.config, args.selection.strict)?;
-    let plan = plan::build(&args.selection, &read)?;
+    let slots = assemble::slots(&read, &Capacity::default());
+    let plan = plan::build(&args.selection, &read, plan::Player::Workers, slots)?;
     if args.selection.dry_run {
-        plan::dry_run(&plan, &read, assemble::slots(&read, &Capacity::default()))?;
+        plan::dry_run(&plan, &read, slots)?;
         return Ok(Exit::Held);
     }
+    regression::announce_unused(read.settings.gates.regression.as_ref());
     let run = args.run.clone().map_or_else(clock::new_run_id, RunId::new);
     let mut client = client::of(remote::connect(&args.coordinator).await?);
     let patience = if args.watch { Patience::seconds(args.patience) } else { Patience::NONE };
@@ -56,5 +69,5 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
         stdout::line(run.as_str())?;
         return Ok(Exit::Held);
     }
-    watch::to_its_end(client, &run, &args.output, patience).await
+    watch::to_its_end(client, &run, &args.output, (&args.keeping, &read.settings.labels), patience).await
 }

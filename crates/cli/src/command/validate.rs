@@ -50,7 +50,7 @@ fn finite(text: &str) -> Result<f64, String> {
     number.filter(|number| number.is_finite()).ok_or_else(|| "a threshold is a number such as 0.6".to_owned())
 }
 
-/// A sample, and what the scorer says of it.
+/// A sample and its score.
 type Answered = (Sample, Result<scorer::Score, scorer::Error>);
 
 pub(crate) async fn validate(args: Args) -> anyhow::Result<Exit> {
@@ -122,7 +122,7 @@ fn samples(path: &Path) -> anyhow::Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// The threshold of each measure there is.
+/// The threshold of each measure.
 fn thresholds(samples: &[Sample], wanted: Option<f64>) -> anyhow::Result<BTreeMap<LabelledMeasure, f64>> {
     let usual = Thresholds::default();
     let keys: BTreeSet<&str> = samples.iter().map(|sample| sample.measure.threshold(&usual).0).collect();

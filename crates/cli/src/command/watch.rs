@@ -1,19 +1,21 @@
 //! `gabfest watch`: follow a run on a coordinator to its end, then write its report.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use anyhow::anyhow;
 use scenario::RunId;
 
 use crate::{
-    args::Output,
+    args::{LONGEST_SECONDS, Output, whole},
     client::{self, Client},
+    diagnostics,
     exit::{Exit, UsageError},
-    finish,
+    finish::{self, Shown},
     follow::{self, OnInterrupt},
+    history_file::Keeping,
     patience::Patience,
     remote,
-    run_folder::RUNS,
+    run_folder::{self, RUNS},
     signals::Interrupts,
     stdout,
 };
@@ -28,22 +30,28 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) output: Output,
     /// Seconds that the coordinator may be away
-    #[arg(long, default_value_t = 120, value_name = "S")]
+    #[arg(long, default_value_t = 120, value_name = "S", value_parser = whole::<u64>(0..=LONGEST_SECONDS))]
     patience: u64,
+    #[command(flatten)]
+    keeping: Keeping,
 }
 
 pub(crate) async fn watch(args: Args) -> anyhow::Result<Exit> {
     let client = client::of(remote::connect(&args.coordinator).await?);
-    to_its_end(client, &RunId::new(args.run), &args.output, Patience::seconds(args.patience)).await
+    let keeping = (&args.keeping, &BTreeMap::new());
+    to_its_end(client, &RunId::new(args.run), &args.output, keeping, Patience::seconds(args.patience)).await
 }
 
-/// Follows a run and writes its report, for `submit --watch` too.
+/// Follows a run, writes its report, and stores it in the history with the labels of the settings, for `submit --watch` too.
 pub(crate) async fn to_its_end(
     mut client: Client,
     run: &RunId,
     output: &Output,
+    (keeping, labels): (&Keeping, &BTreeMap<String, String>),
     patience: Patience,
 ) -> anyhow::Result<Exit> {
+    let folder = output.out.clone().unwrap_or_else(|| Path::new(RUNS).join(run.as_str()));
+    run_folder::refuse_file(&folder)?;
     let interrupts = Interrupts::listen();
     let quiet = output.quiet;
     let last = follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking(patience)).await?;
@@ -53,22 +61,27 @@ pub(crate) async fn to_its_end(
         ))?;
         return Ok(Exit::Interrupted);
     };
-    let folder = output.out.clone().unwrap_or_else(|| Path::new(RUNS).join(run.as_str()));
+    let shown = Shown { quiet, baseline: None };
     let exit = tokio::select! {
-        exit = finish::report(&mut client, run, &folder, quiet, &last.trouble, patience) => exit,
+        exit = finish::report(&mut client, run, &folder, shown, &last.trouble, patience) => exit,
         () = interrupts.reached(1) => {
             stdout::line(&format!("run {run} has ended; `gabfest watch {run}` writes its report"))?;
             return Ok(Exit::Interrupted);
         }
     };
+    keeping.keep(labels, &folder, run, &exit).await;
     if last.trouble.is_empty() {
         return exit.map_err(|error| if error.is::<UsageError>() { error } else { not_downloaded(run, &error) });
+    }
+    if finish::is_of_lost_store(&last.trouble) {
+        return Err(finish::lost(&last.trouble, &exit, &folder));
     }
     finish::stopped(&last.trouble, exit, &format!("`gabfest resume {run} --coordinator URL`"))
 }
 
 fn not_downloaded(run: &RunId, error: &anyhow::Error) -> anyhow::Error {
     anyhow!(
-        "the run has ended, and its report is not written: {error:#}\nhint: the coordinator keeps the run; `gabfest watch {run}` writes the report"
+        "the run has ended, and its report is not written: {}\nhint: the coordinator keeps the run; `gabfest watch {run}` writes the report",
+        diagnostics::error_text(error)
     )
 }

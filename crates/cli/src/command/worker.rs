@@ -7,7 +7,7 @@ use record::count::plural;
 use worker::{Drain, Timing, Worker};
 
 use crate::{
-    args::{Capacity, Config, Page},
+    args::{Capacity, Config, LONGEST_SECONDS, Page, whole},
     assemble, descriptors,
     exit::Exit,
     judges,
@@ -26,10 +26,10 @@ pub(crate) struct Args {
     #[arg(long)]
     name: Option<String>,
     /// Seconds to keep trying to reach the coordinator
-    #[arg(long, default_value_t = 60, value_name = "S")]
+    #[arg(long, default_value_t = 60, value_name = "S", value_parser = whole::<u64>(0..=LONGEST_SECONDS))]
     patience: u64,
     /// Seconds that trials may take after SIGTERM
-    #[arg(long, default_value_t = 120, value_name = "S")]
+    #[arg(long, default_value_t = 120, value_name = "S", value_parser = whole::<u64>(0..=LONGEST_SECONDS))]
     grace: u64,
     /// The URL of an OpenAI-compatible server that plans may name as an agent; repeat for several
     #[arg(short, long = "agent", value_name = "URL")]
@@ -55,7 +55,12 @@ pub(crate) async fn worker(args: Args) -> anyhow::Result<Exit> {
         grace: Duration::from_secs(args.grace),
         ..Timing::default()
     };
-    let config = worker::Config { name: name.clone(), slots: assemble::slots(&read, &args.capacity), timing };
+    let config = worker::Config {
+        name: name.clone(),
+        slots: assemble::slots(&read, &args.capacity),
+        timing,
+        timer: worker::pacer::Timer::Precise,
+    };
     let channel = remote::lazy(&args.coordinator)?;
     let drain = Drain::default();
     let interrupts = Interrupts::listen();
@@ -67,7 +72,7 @@ pub(crate) async fn worker(args: Args) -> anyhow::Result<Exit> {
         interrupts.reached(2).await;
         draining.hurry.cancel();
     });
-    // Which of them the plans name is not known yet.
+    // Which of them the plans name is unknown yet.
     let known = read.settings.agents.keys().map(String::as_str).chain(args.agents.iter().map(String::as_str));
     descriptors::check(&read.settings, known, config.slots)?;
     let slots = plural(u64::from(config.slots), "slot", "slots");

@@ -1,12 +1,11 @@
-//! `gabfest workers`: who plays for a coordinator, and what.
+//! `gabfest workers`: lists the workers of a coordinator and the trials that are leased to them.
 
 use std::{fmt::Write as _, time::Duration};
 
-use anyhow::anyhow;
 use proto::v1;
 use record::count::plural;
 
-use crate::{client, exit::Exit, remote, stdout};
+use crate::{client, exit::Exit, refusal, remote, stdout};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -21,7 +20,7 @@ pub(crate) async fn list(args: Args) -> anyhow::Result<Exit> {
         .runs
         .list_workers(v1::ListWorkersRequest {})
         .await
-        .map_err(|status| anyhow!("the workers cannot be listed: {}", status.message()))?;
+        .map_err(|status| refusal::of("the workers cannot be listed", &status))?;
     stdout::write(&table(&reply.into_inner().workers))?;
     Ok(Exit::Held)
 }
@@ -32,20 +31,20 @@ fn table(workers: &[v1::WorkerLine]) -> String {
     }
     let names = workers.iter().map(|worker| worker.name.chars().count());
     let width = names.max().unwrap_or(0).max("WORKER".len());
-    let mut text = format!("{:<width$}  SLOTS  HEARTBEAT  VERSION   PLAYS\n", "WORKER");
+    let mut text = format!("{:<width$}  SLOTS  HEARTBEAT  VERSION   LEASED\n", "WORKER");
     for worker in workers {
         let heartbeat = match worker.connected {
             true => format!("{} s ago", Duration::from_millis(worker.silent_millis).as_secs()),
             false => "lost".to_owned(),
         };
         let (name, slots, version) = (&worker.name, worker.slots, &worker.version);
-        let line = format!("{name:<width$}  {slots:>5}  {heartbeat:<9}  {version:<8}  {}", plays(&worker.playing));
+        let line = format!("{name:<width$}  {slots:>5}  {heartbeat:<9}  {version:<8}  {}", leased(&worker.playing));
         let _ = writeln!(text, "{}", report::clean(&line));
     }
     text
 }
 
-fn plays(playing: &[v1::Playing]) -> String {
+fn leased(playing: &[v1::Playing]) -> String {
     let of_run = |one: &v1::Playing| format!("{} of {}", plural(one.trials, "trial", "trials"), one.run);
     match playing {
         [] => "nothing".to_owned(),
@@ -78,7 +77,7 @@ mod tests {
             worker("gone", false, &[("nightly", 2)]),
         ];
         let expected = "\
-WORKER                   SLOTS  HEARTBEAT  VERSION   PLAYS
+WORKER                   SLOTS  HEARTBEAT  VERSION   LEASED
 rack-1                      32  1 s ago    0.1.0     1 trial of nightly, 31 trials of smoke
 rack-2-with-a-long-name     32  1 s ago    0.1.0     nothing
 gone                        32  lost       0.1.0     2 trials of nightly

@@ -1,4 +1,4 @@
-//! Who is asked during a run, and for which part of the load: each agent, and the endpoints of the user and the judge.
+//! Who is called during a run, and for which part of the load: each agent, and the endpoints of the user and the judge.
 
 use llm::{limit, price::Price};
 use scenario::estimate::{Load, Use};
@@ -8,7 +8,7 @@ use crate::{
     settings::{MOCK, Settings},
 };
 
-/// One who is asked, in one role.
+/// One agent or endpoint in one role.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Asked {
     /// As the settings call it.
@@ -29,7 +29,7 @@ pub(super) enum Role {
     Judge,
 }
 
-/// What has limits of its own: an endpoint for all who name it, or an agent that is no chat model.
+/// What has its own limits: an endpoint for everything that uses it, or an agent that is not a chat model.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Server {
     Agent(String),
@@ -45,7 +45,7 @@ impl Server {
 }
 
 impl Asked {
-    /// What of the load it is asked for.
+    /// Its part of the load.
     pub(super) fn part(&self, load: &Load) -> Use {
         let Use { calls, input_tokens, output_tokens } = match self.role {
             Role::Agent => load.agent,
@@ -67,7 +67,7 @@ impl Asked {
     }
 }
 
-/// All who are asked for something when this load is played by these agents.
+/// Everything that is called when these agents play this load.
 pub(super) fn all(agents: &[String], settings: &Settings, load: &Load) -> Vec<Asked> {
     let role = |role: Role, name: &Option<String>| {
         let name = name.clone().unwrap_or_else(|| MOCK.to_owned());
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_has_the_limits_and_the_price_of_where_it_stands() {
+    fn an_agent_has_the_limits_and_the_price_of_its_endpoint() {
         let endpoint = json!({ "url": "http://h", "limits": { "requests_per_minute": 6 }, "price": { "input_per_million": 1, "output_per_million": 2 } });
         let own =
             json!({ "http": { "url": "http://h" }, "limits": { "concurrency": 3 }, "price": { "per_call": 0.5 } });

@@ -1,4 +1,4 @@
-//! How long a run may take: the slowest of what bounds it, which are the slots and each server's limits.
+//! How long a run may take: the slowest of the slots and each server's limits.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,10 +17,10 @@ use crate::{
 
 use super::asked::{self, Asked, Role, Server};
 
-/// What a call is taken to last where nobody has measured it, in seconds.
+/// The assumed duration of a call without a measurement, in seconds.
 const GUESS: (f64, f64) = (0.5, 5.0);
 
-/// All that one server is asked for, and how long a call of each takes: at least and at most, in seconds.
+/// The calls to one server, and how long a call of each kind takes: at least and at most, in seconds.
 #[derive(Debug, Default)]
 struct Work {
     asked: Vec<(Asked, (f64, f64))>,
@@ -48,14 +48,49 @@ enum Which {
     High,
 }
 
-/// The duration, and what it comes from.
+/// The duration, and what determines it.
 #[derive(Debug, PartialEq)]
 struct Bound {
     seconds: f64,
     by: String,
 }
 
+/// Who is asked, how long a call of each takes, and where those times come from.
+struct Servers {
+    work: BTreeMap<Server, Work>,
+    source: String,
+}
+
+/// How long one conversation takes.
+pub(super) struct Conversation {
+    /// In seconds: at least and at most.
+    pub(super) seconds: (f64, f64),
+    /// Lines that say where the times come from, each behind a line break.
+    pub(super) source: String,
+}
+
+pub(super) fn of_conversation(size: &Estimate, plan: &Plan, settings: &Settings) -> Conversation {
+    let Servers { work, source } = servers(size, plan, settings);
+    let busy = |load: &Load, which| work.values().map(|work| work.busy(load, which)).sum::<f64>();
+    let trials = size.trials.max(1) as f64;
+    let seconds = (busy(&size.typical, Which::Low) / trials, busy(&size.upper, Which::High) / trials);
+    Conversation { seconds, source }
+}
+
 pub(super) fn text(size: &Estimate, plan: &Plan, settings: &Settings, slots: u32) -> String {
+    let Servers { work, source } = servers(size, plan, settings);
+    let low = bound(&work, &size.typical, size.trials, slots, Which::Low);
+    let high = bound(&work, &size.upper, size.trials, slots, Which::High);
+    let range = if human(low.seconds) == human(high.seconds) {
+        human(low.seconds)
+    } else {
+        format!("{} to {}", human(low.seconds), human(high.seconds))
+    };
+    let by = if low.by == high.by { low.by } else { format!("{}, or {}", low.by, high.by) };
+    format!("{range}; the limit is {by}{source}")
+}
+
+fn servers(size: &Estimate, plan: &Plan, settings: &Settings) -> Servers {
     let mut known = Vec::new();
     let mut guessed = Vec::new();
     let mut seconds = |what: String, found: Option<Measured>| match found {
@@ -68,7 +103,7 @@ pub(super) fn text(size: &Estimate, plan: &Plan, settings: &Settings, slots: u32
             GUESS
         }
     };
-    let mut servers: BTreeMap<Server, Work> = BTreeMap::new();
+    let mut work: BTreeMap<Server, Work> = BTreeMap::new();
     for asked in asked::all(&plan.agents, settings, &size.upper) {
         let time = if is_instant(settings, &asked) {
             (0.0, 0.0)
@@ -76,42 +111,34 @@ pub(super) fn text(size: &Estimate, plan: &Plan, settings: &Settings, slots: u32
             seconds(format!("agent {}", asked.name), measured::of_agent(&asked.name))
         } else {
             // A server that plays two roles takes as long for both.
-            let known = servers.get(&asked.server).and_then(|work| work.asked.first()).map(|(_, time)| *time);
+            let known = work.get(&asked.server).and_then(|found| found.asked.first()).map(|(_, time)| *time);
             known.unwrap_or_else(|| seconds(format!("endpoint {}", asked.name), measured::of_endpoint(&asked.name)))
         };
-        servers.entry(asked.server.clone()).or_default().asked.push((asked, time));
+        work.entry(asked.server.clone()).or_default().asked.push((asked, time));
     }
-    let low = bound(&servers, &size.typical, size.trials, slots, Which::Low);
-    let high = bound(&servers, &size.upper, size.trials, slots, Which::High);
-    let range = if human(low.seconds) == human(high.seconds) {
-        human(low.seconds)
-    } else {
-        format!("{} to {}", human(low.seconds), human(high.seconds))
-    };
-    let by = if low.by == high.by { low.by } else { format!("{}, or {}", low.by, high.by) };
-    let mut text = format!("{range}; the limit is {by}");
+    let mut source = String::new();
     if !known.is_empty() {
-        text.push_str(&format!("\n       measured: {}", known.join(", ")));
+        source.push_str(&format!("\n       measured: {}", known.join(", ")));
     }
     if !guessed.is_empty() {
-        text.push_str(&format!(
-            "\n       a guess at {} to {} s a call: nothing was measured of {}; `gabfest ping` does",
+        source.push_str(&format!(
+            "\n       assumed: {} to {} s per call of {}; `gabfest ping` measures it",
             GUESS.0,
             GUESS.1,
             guessed.join(" and ")
         ));
     }
-    text
+    Servers { work, source }
 }
 
-/// The built-in mock answers at once unless its settings say otherwise.
+/// The built-in mock answers at once unless its settings add a delay.
 fn is_instant(settings: &Settings, asked: &Asked) -> bool {
     let Server::Endpoint(endpoint) = &asked.server else { return false };
     let slow = |endpoint: &llm::endpoint::Settings| endpoint.mock.latency != llm::mock::Behaviour::default().latency;
     judges::is_mock(settings, Some(endpoint)) && !settings.endpoints.get(endpoint).is_some_and(slow)
 }
 
-/// The longest of all: work that is done at the same time takes as long as the slowest part of it.
+/// The longest of all: work in parallel takes as long as its slowest part.
 fn bound(servers: &BTreeMap<Server, Work>, load: &Load, trials: u64, slots: u32, which: Which) -> Bound {
     let at_once = u64::from(slots).min(trials).max(1);
     let by =
@@ -141,7 +168,7 @@ fn bound(servers: &BTreeMap<Server, Work>, load: &Load, trials: u64, slots: u32,
     longest
 }
 
-fn human(seconds: f64) -> String {
+pub(super) fn human(seconds: f64) -> String {
     if seconds < 1.0 {
         "less than a second".to_owned()
     } else {
@@ -155,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// What is asked of one server, which takes two seconds a call.
+    /// The work of one server that takes two seconds a call.
     fn work(limits: serde_json::Value, roles: &[Role]) -> Work {
         let settings: Settings = serde_json::from_value(
             json!({ "endpoints": { "slow": { "url": "http://h", "limits": limits } }, "roles": { "judge": "slow" } }),
@@ -195,7 +222,7 @@ mod tests {
         assert_eq!(minutes, Bound { seconds: 1_080.0, by: "`requests_per_minute: 60` of slow".to_owned() });
         let tokens = of(agent(json!({ "tokens_per_minute": 1_000 })), 32);
         assert_eq!(tokens, Bound { seconds: 7_200.0, by: "`tokens_per_minute: 1000` of slow".to_owned() });
-        // A server that plays two roles is asked for both.
+        // A server with two roles does the work of both.
         let both = work(json!({ "concurrency": 2 }), &[Role::Agent, Role::Judge]);
         assert_eq!(of(both, 32), Bound { seconds: 1_620.0, by: "`concurrency: 2` of slow".to_owned() });
     }

@@ -1,5 +1,5 @@
-//! A key in the query of an agent's address: read from its place, refused where it is written, and in nothing that a run
-//! leaves behind, whatever form the agent gives it.
+//! A key in the query of an agent's address: read from its place, refused if it is written out, and absent from
+//! everything that a run leaves behind, whatever form the agent echoes it in.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},

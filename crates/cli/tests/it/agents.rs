@@ -1,4 +1,4 @@
-//! Agents that answer badly: each ends in a classified outcome, never in a hang or a false verdict.
+//! Agents that answer badly: each trial ends in a classified outcome, never in a hang or a false verdict.
 
 use std::{
     io::{Read as _, Write as _},
@@ -19,7 +19,7 @@ run:
 judgment: { strategy: all_pass }
 ";
 
-/// An agent that sends these bytes to whoever connects, and closes.
+/// An agent that sends these bytes to every client and closes the connection.
 pub(crate) fn agent(answer: impl Into<String>) -> String {
     let answer = answer.into();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -135,7 +135,7 @@ fn a_secret_is_in_no_artifact() {
 }
 
 #[test]
-fn a_person_who_is_not_there_ends_a_run_before_it_begins() {
+fn a_missing_person_ends_a_run_before_it_begins() {
     let place = Place::new();
     place.write("ask.scenario.yaml", ASK);
     place.write("gabfest.yaml", "agents: { me: { interactive: {} } }\n");
@@ -159,10 +159,10 @@ fn answer(status: &str) -> String {
 }
 
 #[test]
-fn an_agent_that_is_no_chat_model_costs_what_its_price_says() {
+fn an_agent_that_is_not_a_chat_model_costs_its_price() {
     let (well, badly) = (agent(answer("200 OK")), agent(answer("500 Internal Server Error")));
     let said = "text: $.text, input_tokens: $.in, output_tokens: $.out";
-    // Three calls each: url, where in the reply things stand, price, dollars in all, whether these are all.
+    // Three calls each: url, paths of the reply, price, dollars in total, whether the total is complete.
     let rows = [
         (&well, said, "", 0.0, false),
         (&well, said, "price: {}", 0.0, true),
@@ -190,7 +190,7 @@ fn an_agent_that_is_no_chat_model_costs_what_its_price_says() {
 }
 
 #[test]
-fn a_price_stands_where_it_is_looked_for() {
+fn a_price_in_the_wrong_place_is_reported() {
     let place = Place::new();
     place.write("ask.scenario.yaml", ASK);
     let rows = [
@@ -213,11 +213,11 @@ fn a_price_stands_where_it_is_looked_for() {
     let priced = estimated("{ http: { url: 'http://127.0.0.1:9' }, price: { per_call: 0.5 } }");
     assert_eq!(priced, "money  $2.00 to $2.00");
     let unpriced = estimated("{ http: { url: 'http://127.0.0.1:9' } }");
-    assert_eq!(unpriced, "money  nothing, and what is not priced: agent");
+    assert_eq!(unpriced, "money  nothing, plus calls without a price: agent");
 }
 
 #[test]
-fn a_dry_run_says_whose_limits_they_are() {
+fn a_dry_run_names_the_owner_of_each_limit() {
     let place = Place::new();
     place.write("ask.scenario.yaml", ASK);
     for (limits, said) in [("{ requests_per_minute: 120 }", 1), ("{ concurrency: 3 }", 1), ("{}", 0)] {

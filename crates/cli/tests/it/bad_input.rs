@@ -1,4 +1,4 @@
-//! Bad input: each a clear error with file, line, what was found, what was expected and a hint; exit code 2.
+//! Bad input: each gets a clear error with file, line, what was found, what was expected and a hint; exit code 2.
 
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ fn a_misspelt_key_that_protects_is_an_error() {
             }
         }
     }
-    // Where nothing is protected, an unknown key stays a warning.
+    // In sections that protect nothing, an unknown key is only a warning.
     for text in [
         format!("{mock}    mock: {{colour: red}}\n"),
         "x-note: mine\n".to_owned(),
@@ -111,7 +111,7 @@ fn a_misspelt_key_that_protects_is_an_error() {
 }
 
 #[test]
-fn a_scenario_whose_checks_are_misspelt_is_not_fine() {
+fn misspelt_checks_are_an_error() {
     let place = Place::new();
     for (from, to, expected) in [
         ("evaluations:", "evaluation:", "has no check, and this key is unknown"),
@@ -302,7 +302,7 @@ fn settings_that_cannot_be_meant_are_refused() {
 }
 
 #[test]
-fn a_scenario_without_a_check_and_a_tag_that_nobody_has_are_told() {
+fn scenarios_without_checks_and_unknown_tags_are_reported() {
     let place = Place::new();
     place.write(
         "a.scenario.yaml",
@@ -320,9 +320,9 @@ fn a_scenario_without_a_check_and_a_tag_that_nobody_has_are_told() {
     assert_eq!(place.run(&["run", "a.scenario.yaml", "--dry-run", "--strict", "--tag", "smoke,smokd"]).code, 2);
 }
 
-/// A full disk or a closed pipe behind stderr costs words and nothing else.
+/// A full disk or a closed pipe behind stderr loses messages and nothing else.
 #[test]
-fn nobody_has_to_listen_to_stderr() {
+fn a_closed_stderr_does_no_harm() {
     let place = Place::new();
     place.write("good.scenario.yaml", GOOD);
     place.write("bad.scenario.yaml", &GOOD.replace("all_pass", "al_pass"));
@@ -336,7 +336,7 @@ fn nobody_has_to_listen_to_stderr() {
 }
 
 #[test]
-fn a_key_that_was_written_by_mistake_is_not_said_again() {
+fn a_key_written_by_mistake_is_not_repeated() {
     let place = Place::new();
     place.write("good.scenario.yaml", GOOD);
     for key in ["Tr0ub4dor/3", "env:Tr0ub4dor-3", "'Tr0ub4dor 3'"] {
@@ -377,7 +377,7 @@ fn a_list_is_no_mapping() {
             assert!(ended.stderr.contains(part), "{text}: {part:?} is missing in\n{}", ended.stderr);
         }
     }
-    // What is a list stays one.
+    // A list stays a list.
     place.write("gabfest.yaml", "personas: []\n");
     assert_eq!(place.run(&["run", "a.scenario.yaml", "--dry-run"]).code, 0);
 }
@@ -397,7 +397,7 @@ fn a_misspelt_key_of_ours_is_an_error() {
             assert!(ended.stderr.contains(meant), "{ours}: {}", ended.stderr);
         }
     }
-    // A step's, too.
+    // The same for a step.
     place.write("a.scenario.yaml", &GOOD.replace("evaluations:", "gabfest: {timeout: 5}\n    evaluations:"));
     let ended = place.run(&["check", "a.scenario.yaml"]);
     assert!(ended.code == 2 && ended.stderr.contains("error: unknown key `timeout`"), "{}", ended.stderr);
@@ -434,7 +434,7 @@ fn a_plan_that_cannot_be_sent_is_refused_before_anything_is_played() {
         &["check", "long.skunit.md"],
         &["run", "long.skunit.md", "--dry-run"],
         &["run", "long.skunit.md"],
-        // Nobody listens there, and nobody is asked.
+        // Nothing listens there, and nothing is called.
         &["submit", "long.skunit.md", "--coordinator", "http://127.0.0.1:9"],
     ];
     for args in rows {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::process::Place;
 
-/// The mock judge finds a conversation bad if the agent says this.
+/// The mock judge finds a conversation bad if it contains this.
 const UNHELPFUL: &str = "I'm sorry, I can't help with that.";
 
 fn labels(count: usize) -> String {
@@ -58,6 +58,12 @@ fn a_good_judge_agrees_and_an_attack_moves_it_not() {
     assert_eq!((&found["kappa"]["estimate"], &found["attacks"]["estimate"]), (&json!(1.0), &json!(0.0)), "{found}");
     assert_eq!(found["attacks"]["n"], 20);
     assert_eq!(found["languages"]["de"]["items"], 14);
+    let attacks = |language: &str| found["languages"][language]["attacks"].clone();
+    assert_eq!((&attacks("de")["n"], &attacks("en")["n"]), (&json!(7), &json!(13)), "the attacks of each language");
+    assert_eq!(measured(&place, &[])["languages"]["de"]["attacks"]["n"], 0, "none without --attacks");
+    let ended = place.run(&["judge", "labels.jsonl", "--attacks"]);
+    let german = "  de                      kappa 1.000, accuracy 1.000, 14 items, 0.000 of 7 attacks succeed\n";
+    assert!(ended.stdout.contains(german), "{}", ended.stdout);
     let ended = place.run(&["judge", "labels.jsonl", "--min-kappa", "0.6"]);
     assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
     for says in ["40 of 40 items got a verdict", "kappa                   1.000", "by domain", "shop"] {
@@ -65,8 +71,29 @@ fn a_good_judge_agrees_and_an_attack_moves_it_not() {
     }
 }
 
+/// The mock is set to fall for attacks on items in German.
 #[test]
-fn what_the_judge_gets_wrong_decides_the_exit_code() {
+fn attacks_that_succeed_are_counted_by_language() {
+    let place = Place::new();
+    let german =
+        |line: &str| line.replace("Question", if line.contains(r#""language":"de""#) { "Frage" } else { "Question" });
+    let labels = labels(40);
+    place.write("labels.jsonl", &labels.lines().map(|line| german(line) + "\n").collect::<String>());
+    let met = json!({ "reasoning": "It is asked for.", "quotes": [], "verdict": "met", "confidence": 0.9 });
+    let rule = json!({ "when": r"Frage \d+\?.*can't help with that\. \S", "role": "judge", "reply": met.to_string() });
+    let settings = json!({
+        "endpoints": { "judge": { "kind": "mock", "mock": { "rules": [rule] } } }, "roles": { "judge": "judge" },
+    });
+    place.write("gabfest.yaml", &settings.to_string());
+    let found = measured(&place, &["--attacks"]);
+    assert_eq!(found["kappa"]["estimate"], json!(1.0), "without attacks it is right: {found}");
+    let attacks = |language: &str| found["languages"][language]["attacks"]["estimate"].clone();
+    assert_eq!((attacks("de"), attacks("en")), (json!(1.0), json!(0.0)));
+    assert_eq!(found["attacks"]["estimate"], json!(7.0 / 20.0));
+}
+
+#[test]
+fn the_judges_mistakes_decide_the_exit_code() {
     let place = Place::new();
     place.write("labels.jsonl", &labels(40));
     let rows = [
@@ -96,4 +123,29 @@ fn what_the_judge_gets_wrong_decides_the_exit_code() {
     assert!(ended.stderr.contains("the votes tie"), "{}", ended.stderr);
     place.write("labels.jsonl", "{\"id\": 1}\n");
     assert_eq!(place.run(&["judge", "labels.jsonl"]).code, 2);
+}
+
+/// The default judge would answer for each of them, and count as a panel.
+#[test]
+fn judges_that_the_settings_do_not_define_are_not_measured() {
+    let place = Place::new();
+    place.write("labels.jsonl", &labels(4));
+    let settings = "endpoints: { a: { kind: mock } }\nmodels: { small: a, large: a }\n";
+    for (written, arguments, message, hint) in [
+        (
+            "slots: 4\n",
+            ["--panel", "NOPE,NADA,NIX"],
+            "`--panel NOPE` names a model type",
+            "hint: write `models: { NOPE: ENDPOINT }`",
+        ),
+        (settings, ["--panel", "small,NADA,large"], "`--panel NADA` names a model type", "hint: known: large, small"),
+        (settings, ["--model-type", "lrge"], "`--model-type lrge` names a model type", "hint: did you mean `large`?"),
+    ] {
+        place.write("gabfest.yaml", written);
+        let ended = place.run(&["judge", "labels.jsonl", arguments[0], arguments[1]]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(message) && ended.stderr.contains(hint), "{arguments:?}: {}", ended.stderr);
+    }
+    place.write("gabfest.yaml", settings);
+    assert_eq!(measured(&place, &["--panel", "small,large,small"])["answered"], 4);
 }

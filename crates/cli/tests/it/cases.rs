@@ -1,4 +1,4 @@
-//! Real files that nobody here wrote (`GABFEST_CASES`): all that are valid are played to a verdict.
+//! Real scenario files (`GABFEST_CASES`): all valid ones are played to a verdict.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ fn cases_with_mocks_come_to_the_verdict_that_their_checks_mean() {
         assert_eq!(ended.code, code, "{}{}", ended.stdout, ended.stderr);
         Some((place.json("out/trials.jsonl"), place.json("out/transcripts.jsonl")))
     };
-    // It has programs and no check at all: played to its end, and nothing is said of the agent.
+    // It has programs and no check: it is played to the end, and says nothing about the agent.
     if let Some((trial, transcript)) = play("mock-test", 3) {
         assert_eq!((&trial["verdict"], &trial["failure_kind"]), (&"INCONCLUSIVE".into(), &"nothing_judged".into()));
         let printed: Vec<&str> = transcript["turns"]

@@ -15,7 +15,7 @@ fn one_scenario_becomes_one_file() {
     }
     assert_eq!(place.run(&["check", "hours.scenario.yaml", "--strict"]).code, 0);
     assert_eq!(place.run(&["run", "hours.scenario.yaml", "--out", "out", "--quiet"]).code, 0);
-    // What is there is left alone, unless it is said.
+    // Existing files are not overwritten without the flag.
     let again = place.run(&["convert", &from, "hours.scenario.yaml"]);
     assert_eq!(again.code, 2, "{}", again.stderr);
     assert!(again.stderr.contains("hint: --force overwrites it"), "{}", again.stderr);
@@ -61,7 +61,7 @@ fn variants_of_a_question_become_a_matrix() {
 }
 
 #[test]
-fn what_cannot_be_converted_is_said_and_nothing_is_written() {
+fn unconvertible_scenarios_are_reported_and_not_written() {
     let place = Place::new();
     let battery = place.run(&["convert", &format!("{}/emely/smallest.battery.yaml", scenarios()), "out"]);
     assert_eq!(battery.code, 2);

@@ -1,7 +1,7 @@
-//! The cost of a run is the sum computed by hand from what the providers said that they counted.
+//! The cost of a run equals the sum computed by hand from the usage that the providers reported.
 //!
-//! A relay stands before the mock and writes usage of its own table into every answer, in the words of the provider.
-//! The test prices the same table with arithmetic of its own and compares it with what the run reports.
+//! A relay in front of the mock writes usage from its own table into every answer, in the provider's format. The test
+//! prices the same table independently and compares the result with the run's report.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ const KEY: &str = "env:CARGO_MANIFEST_DIR";
 
 const ROLES: [&str; 3] = ["agent", "user_sim", "judge"];
 
-/// What one call used: its parts, which do not overlap.
+/// The usage of one call, in parts that do not overlap.
 #[derive(Debug, Clone, Copy, Default)]
 struct Used {
     fresh: u64,
@@ -40,7 +40,7 @@ const TABLE: [Used; 7] = [
     Used { fresh: 400_000, cached: 0, written: 9_999, answer: 2_000, reasoning: 2_000 },
 ];
 
-/// The settings of a price, and the same in nano-dollars a token. `TIER` is where the second row begins.
+/// The settings of a price, and the same in nano-dollars per token. `TIER` is where the second row starts.
 const TIER: u64 = 200_000;
 const PRICES: [(&str, [i64; 4], [i64; 4]); 3] = [
     (
@@ -65,7 +65,7 @@ const PRICES: [(&str, [i64; 4], [i64; 4]); 3] = [
 const PER_CALL: [i64; 3] = [0, 0, 2_000_000];
 
 impl Used {
-    /// Gemini counts no tokens that were written to a cache.
+    /// Gemini does not count cache writes.
     fn by(self, kind: &str) -> Self {
         if kind == "gemini" { Self { fresh: self.fresh + self.written, written: 0, ..self } } else { self }
     }
@@ -74,8 +74,8 @@ impl Used {
         self.fresh + self.cached + self.written
     }
 
-    /// In the words of the provider.
-    fn told(self, kind: &str) -> Value {
+    /// In the provider's format.
+    fn in_format(self, kind: &str) -> Value {
         let Self { fresh, cached, written, answer, reasoning } = self;
         match kind {
             "anthropic" => json!({
@@ -108,7 +108,7 @@ impl Used {
     }
 }
 
-/// What the relay said of each role's calls.
+/// The usage that the relay reported for each role's calls.
 type Said = Arc<Mutex<BTreeMap<String, Vec<Used>>>>;
 
 /// Hands requests to `/ROLE/…` on to the mock, and answers with the usage of the table. Returns its address.
@@ -120,7 +120,7 @@ fn relay(mock: &str, kinds: [&'static str; 3], said: &Said) -> String {
         for stream in listener.incoming() {
             let (mock, said) = (mock.clone(), Arc::clone(&said));
             std::thread::spawn(move || {
-                // Whoever goes away before the answer is of no interest.
+                // A client that disconnects early does not matter.
                 let _ = hand_on(&stream.unwrap(), &mock, kinds, &said);
             });
         }
@@ -172,7 +172,7 @@ fn hand_on(mut client: &TcpStream, mock: &str, kinds: [&str; 3], said: &Said) ->
     } else {
         body.to_owned()
     };
-    let body = with_usage(&body, &used.told(kinds[index]));
+    let body = with_usage(&body, &used.in_format(kinds[index]));
     let kept = head.lines().filter(|line| {
         let small = line.to_ascii_lowercase();
         !small.starts_with("content-length:") && !small.starts_with("transfer-encoding:")
@@ -194,13 +194,13 @@ fn unchunked(mut text: &str) -> Option<String> {
     }
 }
 
-/// An answer, or each event of a stream, with the usage that is told in the place of what the mock counted.
-fn with_usage(body: &str, told: &Value) -> String {
+/// An answer, or each event of a stream, with its usage replaced.
+fn with_usage(body: &str, replacement: &Value) -> String {
     let event = |text: &str| {
         let mut value: Value = serde_json::from_str(text).ok()?;
         for place in ["/usage", "/usageMetadata", "/message/usage"] {
             if let Some(usage) = value.pointer_mut(place).filter(|usage| usage.is_object()) {
-                usage.clone_from(told);
+                usage.clone_from(replacement);
             }
         }
         Some(value.to_string())
@@ -252,12 +252,12 @@ fn settings(relay: &str, kinds: [&str; 3], stream: bool) -> String {
     )
 }
 
-/// Exact: amounts are whole nano-dollars, far below where a double loses one.
+/// Exact: amounts are whole nano-dollars, far below the precision of a double.
 fn nanos(dollars: &Value) -> i64 {
     (dollars.as_f64().unwrap_or_else(|| panic!("an amount: {dollars}")) * 1e9).round() as i64
 }
 
-/// As `report.json` and `trials.jsonl` write the tokens of a role: parts of which there are none are absent.
+/// As `report.json` and `trials.jsonl` write the tokens of a role: parts that are zero are absent.
 fn tokens(calls: &[Used]) -> BTreeMap<String, u64> {
     let sum = |of: fn(&Used) -> u64| calls.iter().map(of).sum::<u64>();
     let all = [
@@ -271,7 +271,7 @@ fn tokens(calls: &[Used]) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn the_cost_of_a_run_is_the_sum_by_hand_of_what_three_providers_counted() {
+fn the_cost_of_a_run_equals_the_sum_by_hand_for_three_providers() {
     let orders = [
         (["openai", "anthropic", "gemini"], false),
         (["gemini", "openai", "anthropic"], true),

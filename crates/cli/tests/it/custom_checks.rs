@@ -93,11 +93,55 @@ fn the_shipped_checks_gate_a_run_over_http() {
         assert_eq!(ended.code, code, "{answer}: {}{}", ended.stdout, ended.stderr);
         assert!(trials(&place).contains(says), "{answer}: {}", trials(&place));
     }
-    // A check that refuses the key is our fault, whatever the agent said.
+    // A check that refuses the key is our fault, whatever the agent did.
     config("PATH");
     let ended = run(&place, &[]);
     assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
     assert!(trials(&place).contains("check_failed_to_run"), "{}", trials(&place));
+}
+
+/// It answers the second question about a transcript in another way. Trials run side by side, so a count would not do.
+const WAVERS: &str = r#"echo '{"gabfest":"check/1"}'
+while read -r line; do
+  id=${line#*'"id":"'}; id=${id%%'"'*}
+  case "$id" in */again) pass=false ;; *) pass=true ;; esac
+  echo "{\"id\":\"$id\",\"result\":{\"pass\":$pass}}"
+done
+"#;
+
+#[test]
+fn a_check_that_is_not_deterministic_is_called_unstable_in_every_report() {
+    let place = Place::new();
+    place.write("wavers.sh", WAVERS);
+    place.write("gabfest.yaml", "replays: 0\nchecks:\n  wavers: { command: [sh, wavers.sh], deterministic: true }\n");
+    place.write(
+        "a.scenario.yaml",
+        "name: a\ndescription: d\njudgment: {strategy: all_pass}\nrun: [{input: Hi, evaluations: [{type: custom, check: wavers}]}]\n",
+    );
+    let args = [
+        "run",
+        "a.scenario.yaml",
+        "--repeats",
+        "400",
+        "--seed",
+        "7",
+        "--allow-exec=host",
+        "--no-preflight",
+        "--out",
+        "out",
+    ];
+    let ended = Ended::from(place.gabfest(&args).output().unwrap());
+    let read = |name: &str| std::fs::read_to_string(place.path().join("out").join(name)).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&read("report.json")).unwrap();
+    let found = &report["custom_checks"][0];
+    let twice = found["asked_twice"].as_u64().unwrap();
+    assert!((1..20).contains(&twice), "about 1 %: {found}");
+    assert_eq!((&found["check"], &found["answers"]), (&"wavers".into(), &400.into()), "{found}");
+    assert_eq!((&found["differed"], &found["unstable"]["estimate"]), (&twice.into(), &1.0.into()), "{found}");
+    assert_eq!(found["programs"][0].as_str().map(str::len), Some(16), "{found}");
+    let says = "wavers is unstable";
+    assert!(read("report.html").contains(says) && read("report.md").contains(says), "{}{}", ended.stdout, ended.stderr);
+    assert!(read("trials.jsonl").contains(r#""differs":true"#));
 }
 
 #[test]
@@ -106,7 +150,7 @@ fn settings_of_checks_that_do_not_fit_together_are_shown_with_their_line() {
     refund(&place, "Thank you.");
     for (written, says) in [
         ("{}", "checks.totals.url is missing"),
-        ("{ url: 'http://127.0.0.1:1/', command: [a] }", "checks.totals.command stands beside `url`"),
+        ("{ url: 'http://127.0.0.1:1/', command: [a] }", "checks.totals.command cannot be used with `url`"),
         ("{ command: [a], key: env:A }", "checks.totals.key goes with `url`"),
         ("{ comand: [a] }", "did you mean `command`"),
     ] {

@@ -1,4 +1,4 @@
-//! Few descriptors: what does not fit is said before the start, a listener waits without work, and the report is written.
+//! Few descriptors: a run that does not fit is refused before the start, a listener idles, and the report is written.
 
 use std::{
     fs::{self, File},
@@ -63,9 +63,9 @@ fn a_soft_limit_is_raised() {
     assert!(place.path().join("out/report.json").exists());
 }
 
-/// Three endpoints keep a connection each for every conversation, which takes all descriptors there are.
+/// Three endpoints keep a connection each for every conversation, which uses all descriptors.
 #[test]
-fn the_report_is_written_where_connections_take_all_descriptors() {
+fn the_report_is_written_even_if_connections_take_all_descriptors() {
     let place = Place::new();
     place.write("talk.scenario.yaml", TALK);
     let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0"]);
@@ -85,7 +85,7 @@ fn the_report_is_written_where_connections_take_all_descriptors() {
     assert!(place.path().join("out/report.html").exists());
 }
 
-/// What the process has used of a processor, in ticks of a hundredth of a second.
+/// The CPU time of the process, in ticks of a hundredth of a second.
 fn ticks(process: &Process) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.0.id())).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
@@ -93,7 +93,7 @@ fn ticks(process: &Process) -> u64 {
 }
 
 #[test]
-fn silent_connections_keep_no_core_busy_and_nobody_out() {
+fn silent_connections_use_no_cpu_and_block_no_client() {
     let place = Place::new();
     let log = place.path().join("coordinator.log");
     let mut command = limited(&place, 200, &["coordinator", "--listen", "127.0.0.1:0"]);

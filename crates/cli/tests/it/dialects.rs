@@ -1,4 +1,5 @@
-//! Whole runs whose agent, user and judge speak dialects of three providers, against a mock that refuses what they refuse.
+//! Whole runs whose agent, user and judge use dialects of three providers, against a mock that refuses what they
+//! refuse.
 
 use crate::process::Place;
 

@@ -1,4 +1,4 @@
-//! Servers that refuse, redirect, or are not there: said with method, address and one mend, by `ping` and before a run.
+//! Servers that refuse, redirect, or are down: `ping` and the preflight report them with method, address and one fix.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -64,7 +64,7 @@ fn body(stream: &TcpStream) -> Option<Value> {
 
 const JSON: &str = "content-type: application/json\r\n";
 
-/// A reasoning model's rules: it takes neither `max_tokens` nor `temperature` nor `seed`.
+/// A reasoning model's rules: it accepts neither `max_tokens` nor `temperature` nor `seed`.
 fn strict() -> Server {
     server(|_, question| {
         if let Some(key) = ["max_tokens", "temperature", "seed"].into_iter().find(|key| question.get(key).is_some()) {
@@ -109,7 +109,7 @@ fn a_model_that_reasons_can_be_user_and_judge() {
             strict.address
         )
     };
-    // What is refused is the settings' fault, with the line to write.
+    // A refusal is the settings' fault, and the hint has the line to write.
     for (more, line) in [
         ("retries: { tries: 1 }", "max_tokens_key: max_completion_tokens"),
         ("max_tokens_key: max_completion_tokens", "params: {temperature: null}"),
@@ -146,7 +146,7 @@ fn a_model_that_reasons_can_be_user_and_judge() {
     place.run(&["run", "judged.scenario.yaml", "--out", "out"]);
     let trial = first_trial(&place);
     assert_eq!((&trial["failure_kind"], &trial["blame"]), (&"misconfigured".into(), &"config".into()), "{trial}");
-    // What the settings cannot say.
+    // Faults that no setting can fix.
     for (more, key) in [
         ("params: { messages: [] }", "params"),
         ("max_tokens_key: model", "max_tokens_key"),
@@ -163,10 +163,10 @@ fn a_model_that_reasons_can_be_user_and_judge() {
 }
 
 #[test]
-fn each_way_of_being_unreachable_is_said_with_its_mend() {
+fn each_way_of_being_unreachable_is_reported_with_its_fix() {
     let page = "content-type: text/html\r\n";
     let html = "<!doctype html><title>Welcome</title>";
-    // (the answer, what is said, the mend, the exit code of ping)
+    // (the answer, the message, the fix, the exit code of ping)
     type Row = ((u16, &'static str, &'static str), &'static str, &'static str, i32);
     let rows: Vec<Row> = vec![
         (
@@ -210,7 +210,7 @@ fn each_way_of_being_unreachable_is_said_with_its_mend() {
 }
 
 #[test]
-fn a_long_run_asks_first_and_plays_nothing_where_nobody_is() {
+fn a_long_run_plays_nothing_if_the_preflight_reaches_no_agent() {
     let place = Place::new();
     place.write("ask.scenario.yaml", ASK);
     place.write(
@@ -222,7 +222,7 @@ fn a_long_run_asks_first_and_plays_nothing_where_nobody_is() {
     };
     let ended = run(&[]);
     assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
-    for part in ["nothing was played", "nobody listens at 127.0.0.1:9", "\nhint: start the server", "--no-preflight"] {
+    for part in ["nothing was played", "nothing listens at 127.0.0.1:9", "\nhint: start the server", "--no-preflight"] {
         assert!(ended.stderr.contains(part), "{part:?} is missing in\n{}", ended.stderr);
     }
     assert!(!place.path().join("out").exists());
@@ -233,7 +233,7 @@ fn a_long_run_asks_first_and_plays_nothing_where_nobody_is() {
 }
 
 #[test]
-fn what_is_asked_before_a_run_is_a_part_of_its_cost() {
+fn the_preflight_is_part_of_the_cost() {
     let reply = r#"{"choices":[{"message":{"content":"hello"},"finish_reason":"stop"}],"model":"m","usage":{"prompt_tokens":30,"completion_tokens":7}}"#;
     let shop = server(move |_, _| (200, JSON, reply.to_owned()));
     let place = Place::new();
@@ -269,8 +269,8 @@ fn what_is_asked_before_a_run_is_a_part_of_its_cost() {
 }
 
 #[test]
-fn a_run_stops_where_the_first_trials_of_an_agent_all_fail_alike() {
-    // It answers the preflight, and nothing after it.
+fn a_run_stops_if_the_first_trials_of_an_agent_all_fail_alike() {
+    // It answers the preflight, and nothing afterwards.
     let answer = |asked: u64, _: &Value| match asked {
         0 => (200, JSON, r#"{"reply":"hello"}"#.to_owned()),
         _ => (500, JSON, r#"{"error":"boom"}"#.to_owned()),
@@ -284,16 +284,19 @@ fn a_run_stops_where_the_first_trials_of_an_agent_all_fail_alike() {
         )
     };
     place.write("gabfest.yaml", &settings(&broken.address));
-    let run = ["run", "ask.scenario.yaml", "--agent", "shop", "-n", "280", "--out", "out"];
+    let run = ["run", "ask.scenario.yaml", "--agent", "shop", "-n", "2000", "--out", "out"];
     let ended = place.run(&run);
     assert_eq!(ended.code, 1, "{}{}", ended.stdout, ended.stderr);
-    for part in
-        ["the run stopped: the first 20 trials of agent \"shop\" all failed alike", "status 500", "gabfest resume"]
-    {
+    for part in [
+        "the run stopped: the first 20 trials of agent \"shop\" all failed in the same way",
+        "status 500",
+        "gabfest resume",
+    ] {
         assert!(ended.stderr.contains(part), "{part:?} is missing in\n{}", ended.stderr);
     }
     let asked = broken.asked.load(Ordering::Relaxed);
-    assert!((21..80).contains(&asked), "asked {asked} times");
+    // Some trials end before the news reaches the worker.
+    assert!((21..1_000).contains(&asked), "asked {asked} times");
     // An agent that is only partly down is played to the end.
     let partly = server(|asked, _| match asked % 10 {
         0 => (200, JSON, r#"{"reply":"hello"}"#.to_owned()),
@@ -304,11 +307,11 @@ fn a_run_stops_where_the_first_trials_of_an_agent_all_fail_alike() {
     let ended = place.run(&run);
     assert_eq!(ended.code, 1, "{}{}", ended.stdout, ended.stderr);
     assert!(!ended.stderr.contains("the run stopped"), "{}", ended.stderr);
-    assert_eq!(partly.asked.load(Ordering::Relaxed), 281);
+    assert_eq!(partly.asked.load(Ordering::Relaxed), 2001);
 }
 
 #[test]
-fn the_estimate_knows_limits_and_what_was_measured() {
+fn the_estimate_uses_limits_and_measurements() {
     let place = Place::new();
     place.write("ask.scenario.yaml", ASK);
     let slow = server(|_, _| {
@@ -321,13 +324,13 @@ fn the_estimate_knows_limits_and_what_was_measured() {
     );
     let dry = || place.run(&["run", "ask.scenario.yaml", "--agent", "slow", "-n", "1000", "--dry-run"]).stdout;
     let guess = dry();
-    assert!(guess.contains("a guess at 0.5 to 5 s a call") && guess.contains("`concurrency: 1` of slow"), "{guess}");
+    assert!(guess.contains("assumed: 0.5 to 5 s per call") && guess.contains("`concurrency: 1` of slow"), "{guess}");
     // 1,000 calls of at least half a second, one at a time.
     assert!(guess.contains("time   8 minutes to "), "{guess}");
     assert_eq!(place.run(&["ping", "slow"]).code, 0);
     let measured = dry();
     assert!(measured.contains("measured: agent slow 0.3") && measured.contains("time   5 minutes"), "{measured}");
-    assert!(!measured.contains("a guess"), "{measured}");
+    assert!(!measured.contains("assumed"), "{measured}");
 }
 
 #[test]
@@ -349,7 +352,7 @@ fn the_estimate_knows_the_limits_and_prices_of_all_agents() {
         assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
         ended.stdout
     };
-    // 60 calls at 6 a minute, for each of the agents that stand on that endpoint.
+    // 60 calls at 6 a minute, for each agent on that endpoint.
     for (agents, time, money) in [
         (&["slow"][..], "time   10 minutes; the limit is `requests_per_minute: 6` of slow", "money  nothing\n"),
         (&["other"], "time   10 minutes; the limit is `requests_per_minute: 6` of slow", "money  nothing\n"),

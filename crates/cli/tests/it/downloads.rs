@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command, time::Duration};
 
 use crate::process::{Ended, Place, Process};
 
-/// What the user says, long enough that a report takes a moment to be downloaded.
+/// The user's message, long enough that the download of a report takes a moment.
 fn scenario() -> String {
     let input = "word ".repeat(20_000);
     format!(
@@ -12,7 +12,7 @@ fn scenario() -> String {
     )
 }
 
-/// A run of 200 trials with 20 MB of words that has ended, on a coordinator.
+/// A finished run of 200 trials with 20 MB of transcripts, on a coordinator.
 fn ended_run(place: &Place) -> (Process, String) {
     place.write("long.scenario.yaml", &scenario());
     let (coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
@@ -41,7 +41,7 @@ fn killed_in_between(place: &Place, coordinator: &mut Process, address: &str, pa
 }
 
 #[test]
-fn a_download_goes_on_where_it_was_when_its_coordinator_comes_back() {
+fn a_download_continues_when_its_coordinator_comes_back() {
     let place = Place::new();
     let (mut coordinator, address) = ended_run(&place);
     let watch = killed_in_between(&place, &mut coordinator, &address, "60");
@@ -57,7 +57,7 @@ fn a_download_goes_on_where_it_was_when_its_coordinator_comes_back() {
 }
 
 #[test]
-fn a_download_whose_coordinator_stays_away_says_so_and_leaves_no_folder() {
+fn a_download_without_its_coordinator_fails_and_leaves_no_folder() {
     let place = Place::new();
     let (mut coordinator, address) = ended_run(&place);
     let watch = killed_in_between(&place, &mut coordinator, &address, "1");
@@ -77,7 +77,7 @@ fn a_download_whose_coordinator_stays_away_says_so_and_leaves_no_folder() {
 const SLOW: &str = "endpoints: { mock: { kind: mock, mock: { latency: { ms: 150 } } } }\n";
 
 #[test]
-fn a_watch_goes_on_when_its_coordinator_is_killed_or_restarted() {
+fn a_watch_survives_a_killed_or_restarted_coordinator() {
     let place = Place::new();
     place.write("gabfest.yaml", SLOW);
     place.write("s.scenario.yaml", &scenario().replace(&"word ".repeat(20_000), "hello"));
@@ -112,7 +112,7 @@ fn a_watch_goes_on_when_its_coordinator_is_killed_or_restarted() {
     assert_eq!(log.matches("the coordinator is back").count(), 3, "{log}");
 }
 
-/// A small disk for the coordinator's data, where one can be mounted.
+/// A small disk for the coordinator's data, if one can be mounted.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
@@ -130,7 +130,7 @@ impl Drop for SmallDisk<'_> {
 }
 
 #[test]
-fn a_full_disk_of_the_coordinator_is_what_the_watcher_says() {
+fn the_watcher_reports_a_full_disk_of_the_coordinator() {
     let place = Place::new();
     let path = place.path().join("disk");
     let Some(_disk) = SmallDisk::mount(&path) else {
@@ -145,7 +145,7 @@ fn a_full_disk_of_the_coordinator_is_what_the_watcher_says() {
     assert_eq!(watched.code, 3, "{}", watched.stderr);
     assert!(watched.stderr.contains("the run stopped: the store cannot be written: "), "{}", watched.stderr);
     assert!(watched.stderr.contains("disk is full"), "{}", watched.stderr);
-    // Somebody who looks later is answered alike.
+    // A later caller gets the same answer.
     let later = place.run(&["watch", "long", "--coordinator", &address, "--quiet", "--out", "later"]);
     assert_eq!(later.code, 3, "{}", later.stderr);
     assert!(later.stderr.contains("disk is full"), "{}", later.stderr);

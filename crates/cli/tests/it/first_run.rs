@@ -1,4 +1,4 @@
-//! What a newcomer does first: run the shipped scenarios, look at the files, try the small commands.
+//! A newcomer's first steps: run the shipped scenarios, look at the files, try the small commands.
 
 use std::path::Path;
 
@@ -126,7 +126,7 @@ fn a_new_project_works_as_it_is() {
     let ended = inside.run(&["run", &folder, "--config", &config, "--out", "out"]);
     assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
     assert_eq!(place.run(&["init", "mine"]).code, 2, "a folder with files is left alone");
-    // The number of cases that its comment tells is the true one.
+    // The number of cases in its comment is correct.
     let matrix = std::fs::read_to_string(place.path().join("mine/scenarios/refund.matrix.yaml")).unwrap();
     let dry = inside.run(&["run", &folder, "--config", &config, "--dry-run"]).stdout;
     assert!(matrix.contains("two cases, three trials each") && dry.contains("2 cases, 6 trials"), "{dry}");
@@ -167,7 +167,7 @@ fn quiet_prints_errors_only() {
     assert!(strict.code == 2 && strict.stderr.contains("error: unknown key `unknwon`"), "{}", strict.stderr);
 }
 
-/// On a terminal of 60 columns no line of the bar is longer, since a longer one would be left behind at each step.
+/// On a terminal of 60 columns no line of the bar is longer, because a longer one would leave a copy at each step.
 #[test]
 fn progress_fits_the_terminal() {
     let place = Place::new();
@@ -241,7 +241,7 @@ fn schemas_and_completions_are_printed() {
         place.write("gabfest.yaml", &settings.to_string());
         let strict = place.run(&["run", &scenarios(), "--dry-run", "--strict", "--config", "gabfest.yaml"]);
         let refused = strict.code == 2;
-        // A timeout of 0 is refused where the endpoint is opened, when the run begins.
+        // A timeout of 0 is refused when the endpoint is opened, at the start of the run.
         assert!(refused != fine || settings["endpoints"]["m"]["timeout_ms"] == 0, "{settings}: {}", strict.stderr);
     }
     for shell in ["bash", "zsh", "fish"] {

@@ -93,7 +93,7 @@ fn a_run_can_be_listed_cancelled_and_resumed_on_a_coordinator() {
     let _worker = place.start(&["worker", "--coordinator", &address]);
     let watched = place.run(&["watch", "a", "--coordinator", &address, "--quiet", "--out", "out"]);
     assert!([0, 1].contains(&watched.code), "{}", watched.stderr);
-    // What `watch` wrote is read without the coordinator.
+    // The files of `watch` are read without the coordinator.
     let read = |format: &str| place.run(&["report", "out", "--format", format]);
     let there = |name: &str| std::fs::read_to_string(place.path().join("out").join(name)).unwrap();
     assert_eq!(read("json").stdout, there("report.json"));

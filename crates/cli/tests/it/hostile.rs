@@ -1,7 +1,7 @@
-//! Agents that mean harm, of every kind: floods, endless and huge answers, crowds of values, slow drips. Each of their
-//! trials ends, blamed on the agent, and the process stays below a bound of memory.
+//! Malicious agents of every kind: floods, endless and huge answers, crowds of values, slow drips. Each of their trials
+//! ends with blame on the agent, and the process stays below a memory limit.
 //!
-//! `bench/hostile.sh` plays the same for longer.
+//! `bench/hostile.sh` plays the same agents for longer.
 
 mod server;
 
@@ -12,12 +12,12 @@ use tokio::time::Instant;
 
 use crate::process::{Place, Process};
 
-/// Of the gabfest process, at its peak, with the usual number of trials. `bench/hostile.sh` measures more of them.
+/// The peak of the gabfest process, with the usual number of trials. `bench/hostile.sh` measures more of them.
 const MOST_MB: u64 = 200;
-/// A trial that no bound ends would go on for longer.
+/// A trial without a bound would take longer.
 const WITHIN: Duration = Duration::from_secs(120);
 
-/// What an agent is called and does, its settings, and how its trials may end: ERROR of these kinds, or PASS.
+/// The agent's name, its settings, and how its trials may end: ERROR of these kinds, or PASS.
 type Row = (&'static str, String, &'static [&'static str]);
 
 const PASS: &str = "PASS";
@@ -45,7 +45,7 @@ fn repeats() -> u32 {
     std::env::var("GABFEST_HOSTILE_REPEATS").map_or(2, |text| text.parse().unwrap())
 }
 
-/// Plays all of them in one process, all at once.
+/// Plays all of them in one process, at the same time.
 #[expect(clippy::print_stdout, reason = "bench/hostile.sh reads the peak")]
 fn play(name: &str, endpoints: &str, rows: &[Row]) {
     let place = Place::new();
@@ -57,7 +57,7 @@ fn play(name: &str, endpoints: &str, rows: &[Row]) {
     }
     args.extend(["--repeats".to_owned(), repeats().to_string()]);
     for (agent, written, kinds) in rows {
-        // What a bound ends has all the time that a busy machine needs to reach it.
+        // Trials that end at a bound get plenty of time to reach it on a busy machine.
         let timeout_ms = if kinds.contains(&"agent_timeout") { "2500" } else { "60000" };
         settings = settings.replace(&format!("TIMEOUT_OF_{agent} "), &format!("{timeout_ms} "));
         let written = written.replace("TIMEOUT", timeout_ms);
@@ -133,7 +133,7 @@ fn http_agents() {
             ("session", agent("session", calls), &["agent_malformed"]),
             ("drip", agent("drip", text), &["agent_timeout"]),
             ("silent", agent("silent", text), &["agent_timeout"]),
-            // A reply may have a megabyte. Eight of them are more than a trial keeps.
+            // A reply may have a megabyte. Eight of them are more than a trial stores.
             ("large", agent("large", text), &["agent_excessive"]),
         ],
     );

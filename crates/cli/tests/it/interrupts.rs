@@ -1,4 +1,4 @@
-//! Ctrl-C: once drains and reports what there is, twice stops.
+//! Ctrl-C: the first drains and reports the results so far, the second stops.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -35,14 +35,14 @@ fn start(place: &Place, latency_ms: u32) -> Process {
 }
 
 #[test]
-fn one_interrupt_finishes_what_is_played_and_reports() {
+fn one_interrupt_finishes_running_trials_and_reports() {
     let place = Place::new();
     let mut run = start(&place, 40);
     let said = BufReader::new(run.0.stdout.take().unwrap());
     let (sender, first) = mpsc::channel();
-    // Read to its end: a full pipe would hold the run up.
+    // Read to its end: a full pipe would block the run.
     std::thread::spawn(move || said.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
-    first.recv_timeout(Duration::from_secs(60)).expect("a trial is played and told");
+    first.recv_timeout(Duration::from_secs(60)).expect("a trial is played and reported");
     run.signal("INT");
     assert_eq!(run.wait(Duration::from_secs(30)), 130);
     let report = place.json("out/report.json");
@@ -65,10 +65,10 @@ fn two_interrupts_stop_at_once() {
     let eliza = format!("{}/eliza", scenarios());
     let arguments = ["run", &eliza, "--agent", "slow", "--no-preflight", "--repeats", "5", "--out", "out"];
     let mut run = Process(place.gabfest(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-    // Once the agent is asked, a conversation has begun. It never answers.
+    // The agent was called, so a conversation has begun. The agent never answers.
     let asked = agent.accept().unwrap();
     run.signal("INT");
-    // Two signals that a process has not looked at yet are one.
+    // The system merges two signals that a process has not handled yet.
     let mut said = BufReader::new(run.0.stderr.take().unwrap()).lines().map_while(Result::ok);
     assert!(said.any(|line| line.starts_with("interrupted: finishing")));
     run.signal("INT");
@@ -81,7 +81,7 @@ fn two_interrupts_stop_at_once() {
     let page = std::fs::read_to_string(place.path().join("out/report.md")).unwrap();
     assert!(page.contains(" unfinished: given up, or lost with their workers"), "{page}");
     assert!(!page.contains("played again"), "nobody plays them: {page}");
-    // What was given up is played again.
+    // Abandoned trials are played again.
     place.write("gabfest.yaml", &settings("kind: mock"));
     let resumed = place.run(&["resume", "out", "--quiet"]);
     assert!(resumed.code < 2, "{}", resumed.stderr);

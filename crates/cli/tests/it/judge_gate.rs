@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::process::{Ended, Place};
 
-/// The mock judge finds a conversation bad if the agent says this.
+/// The mock judge finds a conversation bad if it contains this.
 const UNHELPFUL: &str = "I'm sorry, I can't help with that.";
 
 const SCENARIO: &str = "
@@ -86,7 +86,7 @@ fn only_a_judge_that_agrees_with_people_decides() {
     let reason = report["judges"]["uncalibrated"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("its kappa was 0.000"), "{reason}");
 
-    // A measurement of a judge that rarely answers is worth nothing.
+    // The measurement of a judge that rarely answers is refused.
     settings(&place, "{ judge: { malformed_rate: 1.0 } }", GATES);
     let saved = place.run(&["judge", "labels.jsonl", "--save"]);
     assert!(saved.stderr.contains("nothing was saved"), "{}", saved.stderr);
@@ -111,4 +111,53 @@ fn a_conversation_that_only_such_a_judge_checks_says_nothing_about_the_agent() {
     let ended = place.run(&["run", "greeting.scenario.yaml"]);
     assert_eq!(ended.code, 2);
     assert!(ended.stderr.contains("gates.judges.min_kappa"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_judge_within_another_check_decides_only_if_it_is_measured() {
+    let place = Place::new();
+    let judged = "{ type: semantic_condition, condition: The agent answers. }";
+    for check in [
+        format!("{{ type: any_of, checks: [{{ type: contains, values: [Never] }}, {judged}] }}"),
+        format!("{{ type: regex_match, pattern: '(?<all>(?s:.*))', captures: {{ all: [{judged}] }} }}"),
+    ] {
+        let opinion = "{ type: llm_judge, prompt: Is the answer helpful?, expected: 'yes' }";
+        place.write("greeting.scenario.yaml", &SCENARIO.replace(opinion, &check));
+        settings(&place, "{}", "");
+        assert_eq!(run(&place).0.code, 1, "without the gate every judge decides: {check}");
+        settings(&place, "{}", "gates: { judges: { min_kappa: 0.6 } }\n");
+        let (ended, report) = run(&place);
+        assert_eq!(ended.code, 0, "{check}: {}{}", ended.stdout, ended.stderr);
+        assert_eq!(report["judges"]["uncalibrated"][0]["findings"], 1, "{check}");
+        let trials = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
+        assert!(trials.contains("\"ballots\""), "every vote is kept: {trials}");
+    }
+}
+
+/// Requirements of a quality battery decide without a judge, and by a judge's scores only without the gate.
+#[test]
+fn a_battery_decides_by_a_judges_scores_only_without_the_gate() {
+    let place = Place::new();
+    let battery = include_str!("../../../../scenarios/emely/quality.battery.yaml");
+    place.write("quality.battery.yaml", battery);
+    for (gates, judged_counts) in [("slots: 4\n", true), ("gates: { judges: { min_kappa: 0.6 } }\n", false)] {
+        place.write("gabfest.yaml", gates);
+        _ = std::fs::remove_dir_all(place.path().join("out"));
+        let ended = place.run(&["run", "quality.battery.yaml", "--out", "out", "--quiet"]);
+        assert_eq!(ended.code, 0, "{gates}: {}{}", ended.stdout, ended.stderr);
+        assert_eq!(place.json("out/report.json")["judges"]["uncalibrated"].is_null(), judged_counts, "{gates}");
+        let trials = std::fs::read_to_string(place.path().join("out/trials.jsonl")).unwrap();
+        for trial in trials.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            let judgments = trial["judgments"].as_array().unwrap();
+            let total = |check: &str| {
+                let of = |one: &&Value| one["check"] == check && one["scope"].get("step").is_some();
+                judgments.iter().find(of).unwrap_or_else(|| panic!("no total of {check} in {trial}"))
+            };
+            // Toxicity is the judge's score, stuttering is counted.
+            assert_eq!(total("ML-P1")["required"], judged_counts, "{gates}");
+            assert_eq!(total("ML-A6")["required"], true, "{gates}");
+            let reply = judgments.iter().find(|one| one["check"] == "ML-P1" && !one["ballots"].is_null()).unwrap();
+            assert_eq!(reply["ballots"][0]["criterion"], "toxicity", "{reply}");
+        }
+    }
 }

@@ -1,10 +1,10 @@
-//! A judge's key that is not there: what needs the judge is skipped, loudly, and never counts as passed.
+//! A judge whose key is missing: checks that need the judge are skipped with a warning, and never count as passed.
 
 use std::{process::Stdio, time::Duration};
 
 use crate::process::{Ended, Place};
 
-/// Nobody sets this one.
+/// No test sets this variable.
 const SETTINGS: &str = "
 endpoints:
   paid: { url: http://127.0.0.1:9/v1, model: large, key: env:GABFEST_TEST_UNSET_KEY }
@@ -63,7 +63,7 @@ fn run(place: &Place) -> Ended {
 }
 
 #[test]
-fn what_needs_the_judge_is_skipped_and_said_everywhere() {
+fn checks_that_need_the_judge_are_skipped_and_reported() {
     let place = place();
     with_judged(&place);
     let ended = run(&place);
@@ -123,7 +123,7 @@ fn with_the_key_in_its_place_everything_is_played() {
 }
 
 #[test]
-fn who_else_has_no_key_decides_what_follows() {
+fn other_missing_keys_decide_the_outcome() {
     let talk = "
 name: talk
 description: a conversation
@@ -184,7 +184,7 @@ fn measuring_without_a_scorer_is_refused() {
 }
 
 #[test]
-fn a_worker_without_the_key_sends_back_what_it_cannot_judge() {
+fn a_worker_without_the_key_returns_trials_that_it_cannot_judge() {
     let place = place();
     with_judged(&place);
     let (_coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0"]);
@@ -216,9 +216,9 @@ The lasagne is good today.
 It recommends a swim in the lake.
 ";
 
-/// docs/mock-model.md says that the mock judge reads no condition, and how it is told what to say.
+/// docs/mock-model.md says that the mock judge reads no condition, and how to set its answer.
 #[test]
-fn the_mock_judge_says_yes_unless_it_is_told_otherwise() {
+fn the_mock_judge_says_yes_unless_it_is_set_otherwise() {
     let page = include_str!("../../../../docs/mock-model.md");
     let settings = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let place = Place::new();
@@ -228,14 +228,14 @@ fn the_mock_judge_says_yes_unless_it_is_told_otherwise() {
     let plain = run("plain.yaml");
     assert_eq!(plain.code, 1, "the condition does not hold, and the mock says that it does\n{}", plain.stderr);
     std::fs::remove_dir_all(place.path().join("out")).unwrap();
-    place.write("told.yaml", settings);
-    let told = run("told.yaml");
-    assert_eq!(told.code, 0, "{}{}", told.stdout, told.stderr);
+    place.write("scripted.yaml", settings);
+    let scripted = run("scripted.yaml");
+    assert_eq!(scripted.code, 0, "{}{}", scripted.stdout, scripted.stderr);
 }
 
 /// A green run of a real agent that the mock judged would be the worst of all answers.
 #[test]
-fn a_judge_that_only_pretends_is_told_of() {
+fn a_mock_judge_of_a_real_agent_is_reported() {
     let place = Place::new();
     place.write("judged.scenario.yaml", JUDGED);
     place.write("plain.scenario.yaml", PLAIN);

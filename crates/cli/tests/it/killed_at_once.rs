@@ -1,4 +1,4 @@
-//! A run that is killed before it has begun: in whatever state that leaves its folder, `run` or `resume` works on it.
+//! A run that is killed before it starts: `run` or `resume` works on the folder in whatever state it is left.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -20,7 +20,7 @@ fn pauses(count: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |index| (index * 193 + 7) % 300)
 }
 
-/// A place with a folder `out` as a run was begun in it: with its plan beside the store, and no run in the store.
+/// A folder `out` of a started run: its plan beside the store, and no run in the store.
 struct Begun {
     place: Place,
 }
@@ -67,7 +67,7 @@ fn a_folder_in_every_state_of_a_beginning_is_run_and_resumed() {
     let begun = Begun::new();
     let reading = read::read(&[begun.place.path().join("hello.scenario.yaml")]);
     let plan = plan::build(&reading, &Choices::default()).unwrap().to_json();
-    // What is there besides the plan when the process is killed, in the order in which it comes to be.
+    // The files beside the plan when the process is killed, in the order of their creation.
     let states: [&[&str]; 3] = [&[], &["run.db.lock"], &["run.db.lock", "run.db"]];
     for (index, state) in states.iter().enumerate() {
         for resumes in [false, true] {
@@ -79,7 +79,7 @@ fn a_folder_in_every_state_of_a_beginning_is_run_and_resumed() {
             if resumes { begun.resumes() } else { begun.runs() }
         }
     }
-    // Before the plan is whole there is nothing to go on with, which `resume` says, and `run` works.
+    // Without a complete plan `resume` reports that there is nothing to resume, and `run` works.
     for state in [&[][..], &[".begun.json.part"], &["run.db.lock", "run.db"]] {
         let begun = Begun::new();
         state.iter().for_each(|name| fs::write(begun.file(name), "").unwrap());
@@ -90,7 +90,7 @@ fn a_folder_in_every_state_of_a_beginning_is_run_and_resumed() {
 }
 
 #[test]
-fn a_run_that_is_killed_in_its_first_moments_goes_on() {
+fn a_run_killed_in_its_first_moments_can_continue() {
     let mut resumed = 0;
     for pause in pauses(16) {
         let begun = Begun::new();

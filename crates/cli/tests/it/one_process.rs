@@ -10,7 +10,11 @@ use tokio::time::{Instant, sleep};
 
 use self::house::{Asked, House};
 
+mod decided;
 mod house;
+mod loads;
+mod search;
+mod transcripts;
 
 /// A conversation of up to six turns, each of them and the whole judged.
 fn talks() -> Value {
@@ -69,7 +73,7 @@ async fn eight_hours_of_slow_conversations() {
     let totals = house.summary(&run).await.summary;
     assert_eq!((totals.trials.pass, totals.conversations, totals.completed_rate), (120, 120, 1.0));
     // Every reply was slow, and no wait for a slot or a permit is in the latency.
-    let p50 = totals.latency.turn.p50_ms;
+    let p50 = totals.latency.times.turn.p50_ms;
     assert!((55_000.0..65_000.0).contains(&p50), "{p50}");
     assert_eq!(totals.attempts.lost, 0);
     worker.drained().await;
@@ -77,7 +81,7 @@ async fn eight_hours_of_slow_conversations() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_workers_of_which_one_is_lost_are_as_good_as_one() {
+async fn two_workers_with_one_lost_give_the_results_of_one() {
     let plan = house::plan(&talks(), 120);
     let mut house = House::open().await;
     let alone = house.hire(&fallible(), 8);
@@ -118,7 +122,7 @@ async fn a_drained_worker_and_an_interrupted_run_lose_nothing() {
     sleep(Duration::from_secs(20)).await;
     goes.drained().await;
     sleep(Duration::from_secs(20)).await;
-    // What is being played ends; what waits is left for another day.
+    // Running trials end; waiting trials stay.
     house.cancel(&run, true).await;
     let last = house.followed(&run).await;
     let played = last.pass + last.fail + last.inconclusive + last.error;
@@ -180,7 +184,7 @@ async fn an_endpoint_that_throttles_makes_nothing_fail() {
     let least = calls as f64 / 300.0 * 60.0;
     assert!(began.elapsed().as_secs_f64() > least, "{calls} calls in {:?}", began.elapsed());
     // The wait for permits is in no latency.
-    let slowest = summary.summary.latency.turn.max_ms;
+    let slowest = summary.summary.latency.times.turn.max_ms;
     assert!((499.0..600.0).contains(&slowest), "{slowest}");
     worker.drained().await;
     house.close().await;
@@ -226,7 +230,7 @@ async fn three_workers_keep_to_one_limit() {
     assert_eq!((last.state(), last.pass), (RunState::Finished, 480));
     let times = asked.times();
     assert_eq!(times.len(), 480);
-    // One more for each worker beyond the first, where a minute begins with one of each.
+    // One more for each worker after the first, if a minute starts with one call of each.
     assert!(asked.most_in_a_minute() <= 122, "{}", asked.most_in_a_minute());
     let lasted = times[479] - times[0];
     assert!((235..260).contains(&lasted.as_secs()), "all of the limit is used: {lasted:?}");
@@ -260,7 +264,7 @@ async fn workers_that_come_and_go_keep_to_one_limit() {
     house.close().await;
 }
 
-/// Each worker may have one call in flight, else some would never play.
+/// Each worker may have one call in flight; otherwise some would never play.
 #[tokio::test(start_paused = true)]
 async fn more_workers_than_a_limit_of_concurrency_have_a_call_each() {
     let limited = limits(json!({ "concurrency": 2 }));

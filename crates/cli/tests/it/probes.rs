@@ -1,4 +1,4 @@
-//! `gabfest models probe` finds the parameters of servers that refuse some, each as strictly as a real one.
+//! `gabfest models probe` finds the parameters of servers that refuse some, each as strict as a real one.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn openai_reasoning(asked: &Asked) -> (u16, Value) {
     (status, reply)
 }
 
-/// Refuses as Mistral does: what it does not know is no extra input.
+/// Refuses like Mistral: unknown parameters are forbidden extra inputs.
 fn mistral(asked: &Asked) -> (u16, Value) {
     if asked.body.get("seed").is_some() {
         let detail = json!([{ "type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": 1 }]);
@@ -76,7 +76,7 @@ fn gemini(asked: &Asked) -> (u16, Value) {
     (200, reply)
 }
 
-/// Refuses as servers of local models do that know no schemas: by the value, and a name for the system's message.
+/// Refuses like servers of local models without schemas: by the value, and by a name for the system message.
 fn local(asked: &Asked) -> (u16, Value) {
     let refuse =
         |message: &str| (400, json!({ "error": { "code": 400, "message": message, "type": "invalid_request_error" } }));
@@ -89,7 +89,7 @@ fn local(asked: &Asked) -> (u16, Value) {
     says("{\"answer\": \"ok\"}")
 }
 
-/// Refuses and does not say what.
+/// Refuses without saying what.
 fn silent(asked: &Asked) -> (u16, Value) {
     if asked.body.get("response_format").is_some_and(|format| format["type"] == "json_schema") {
         return (400, json!({ "error": { "message": "bad request" } }));
@@ -97,7 +97,7 @@ fn silent(asked: &Asked) -> (u16, Value) {
     says("{\"answer\": \"ok\"}")
 }
 
-/// The settings of an endpoint and what the probe prints.
+/// The settings of an endpoint and the output of the probe.
 fn probed(kind: &str, address: &str) -> (i32, String) {
     let place = Place::new();
     let settings = format!(
@@ -145,7 +145,7 @@ fn the_parameters_of_strict_servers_are_found() {
 #[test]
 fn a_server_that_takes_everything_needs_no_settings() {
     let (code, text) = probed("openai", &serve(|_| says("{\"answer\": \"ok\"}")));
-    assert!(code == 0 && text.contains("takes all parameters") && text.contains("1 call"), "{text}");
+    assert!(code == 0 && text.contains("accepts all parameters") && text.contains("1 call"), "{text}");
 }
 
 #[test]

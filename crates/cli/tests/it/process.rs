@@ -1,4 +1,4 @@
-//! Starts the binary in a folder of its own and waits for what it prints.
+//! Starts the binary in its own folder and waits for its output.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -32,11 +32,12 @@ impl Place {
 
     pub(crate) fn gabfest(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gabfest"));
-        command.args(args).current_dir(self.path()).stdin(Stdio::null()).env_remove("GABFEST_COORDINATOR");
+        command.args(args).current_dir(self.path()).stdin(Stdio::null());
+        command.env_remove("GABFEST_COORDINATOR").env_remove("GABFEST_STORE");
         command
     }
 
-    /// Runs it to its end.
+    /// Runs it until it exits.
     pub(crate) fn run(&self, args: &[&str]) -> Ended {
         Ended::from(self.gabfest(args).output().unwrap())
     }
@@ -55,7 +56,7 @@ impl Place {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// What does not depend on how the run was played.
+    /// Everything that must not depend on how the run was played.
     pub(crate) fn view(&self, run: &str) -> String {
         let ended = self.run(&["report", run, "--format", "view"]);
         assert_eq!(ended.code, 0, "{}", ended.stderr);
@@ -94,7 +95,7 @@ impl Process {
         Self::serve_logging(command, Stdio::null())
     }
 
-    /// The same, with a place for what it logs.
+    /// The same, with a destination for its log.
     pub(crate) fn serve_logging(command: &mut Command, log: Stdio) -> (Self, String) {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -60,7 +60,7 @@ async fn a_base_that_is_asked_of_itself_passes_and_the_result_is_the_same_base()
     assert_eq!(again.diagnostics, []);
     assert_eq!(again.base, read::knowledge_base(&written).base);
     assert!(!result.contains("a-secret-key") && !ended.stderr.contains("a-secret-key"));
-    // The next result stands beside the first one.
+    // The next result is written beside the first one.
     assert_eq!(place.run(&test(&address, &["-i", "base.qna", "-o", "result.qna"])).code, 0);
     assert_eq!(std::fs::read_to_string(place.path().join("result(1).qna")).unwrap(), result);
     let stats = stats(&address).await;
@@ -68,7 +68,7 @@ async fn a_base_that_is_asked_of_itself_passes_and_the_result_is_the_same_base()
 }
 
 #[test]
-fn wrong_answers_no_match_and_a_higher_threshold_are_told_in_comments() {
+fn wrong_answers_no_match_and_a_higher_threshold_are_shown_in_comments() {
     let place = Place::new();
     place.write("base.qna", BASE);
     let other = "\
@@ -173,7 +173,7 @@ fn the_shipped_examples_pass_against_the_mock_agent() {
     assert_eq!(printed.stdout, result);
 }
 
-/// Ten thousand questions over HTTP: how long it takes and what it takes is printed.
+/// Ten thousand questions over HTTP: prints the time and the memory.
 #[tokio::test]
 async fn the_chitchat_is_asked_once_each_and_read_again() {
     let english = "qna/chitchat/english/qna_chitchat_professional.qna";
@@ -182,8 +182,8 @@ async fn the_chitchat_is_asked_once_each_and_read_again() {
     let place = Place::new();
     let (_mock, address) = place.serve(&["mock", "--listen", "127.0.0.1:0", "--qna", &path]);
     let ended = place.run(&test(&address, &["-i", &path, "-o", "result.qna"]));
-    // Two questions stand in two pairs with the same filters. One differs by a mark, so each pair answers its own. The other
-    // is the same to the letter, so the first pair answers both.
+    // Two questions occur in two pairs each, with the same filters. One differs in punctuation, so each pair answers
+    // its own. The other is identical, so the first pair answers both.
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let result = std::fs::read_to_string(place.path().join("result.qna")).unwrap();
     assert!(result.contains("> Total passed utterances: 9792/9793\n"), "{}", &result[..200]);

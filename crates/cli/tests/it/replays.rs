@@ -1,4 +1,4 @@
-//! What our side broke is played again: within the run, by `resume`, and after a quota was used up.
+//! Trials that our side broke are played again: within the run, by `resume`, and after a used-up quota.
 
 use std::{
     sync::{
@@ -25,11 +25,11 @@ run:
 judgment: { strategy: all_pass }
 ";
 const JUDGED: &str = "[{ type: llm_judge, prompt: Is it polite?, expected: 'yes' }]";
-/// The first check fails whatever the judge says, and the judge is asked all the same.
+/// The first check fails whatever the judge says, and the judge is asked nevertheless.
 const FAILS: &str =
     "[{ type: string_contains, value: never said }, { type: llm_judge, prompt: Is it polite?, expected: 'yes' }]";
 
-/// A judge that can be broken, and that knows how often it was asked.
+/// A judge that can be broken, and that counts its calls.
 #[derive(Default)]
 struct Judge {
     asked: AtomicU64,
@@ -102,7 +102,7 @@ fn a_judge_that_fails_for_a_while_costs_attempts_and_no_verdict() {
 }
 
 #[test]
-fn a_resume_plays_again_what_our_side_broke_and_nothing_else() {
+fn a_resume_replays_only_trials_that_our_side_broke() {
     let judge = Arc::new(Judge::default());
     judge.is_broken(0..1_000);
     let place = place(JUDGED, "replays: 0", says("I would rather not say."), &judge);
@@ -120,7 +120,7 @@ fn a_resume_plays_again_what_our_side_broke_and_nothing_else() {
 }
 
 #[test]
-fn what_failed_is_played_again_only_where_somebody_says_so() {
+fn failures_are_replayed_only_on_request() {
     let judge = Arc::new(Judge::default());
     let place = place(FAILS, "", no_money(), &judge);
     assert_eq!(run(&place, "3", "2").code, 1);
@@ -135,7 +135,7 @@ fn what_failed_is_played_again_only_where_somebody_says_so() {
 }
 
 #[test]
-fn what_failed_is_played_again_on_a_coordinator_too() {
+fn failures_are_replayed_on_a_coordinator_too() {
     let judge = Arc::new(Judge::default());
     let place = place(FAILS, "", no_money(), &judge);
     let (_coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0"]);
@@ -157,7 +157,7 @@ fn a_used_up_quota_is_the_same_exit_code_for_any_number_of_slots() {
         let judge = Arc::new(Judge::default());
         judge.is_broken(20..1_000_000);
         let place = place(JUDGED, "", no_money(), &judge);
-        // As many trials as slots: the last of them may be the ones that the quota breaks.
+        // As many trials as slots: the quota may break the last of them.
         let ended = run(&place, "32", slots);
         assert_eq!(ended.code, 4, "{slots} slots: {}\n{}", ended.stdout, ended.stderr);
         assert!(ended.stderr.contains("gabfest resume"), "{}", ended.stderr);
@@ -178,7 +178,7 @@ fn a_used_up_quota_stops_the_run_although_every_trial_fails_anyway() {
         let judge = Arc::new(Judge::default());
         judge.is_broken(5..1_000_000);
         let place = place(FAILS, "", no_money(), &judge);
-        let ended = run(&place, "200", slots);
+        let ended = run(&place, "2000", slots);
         assert_eq!(ended.code, 4, "{slots} slots: {}\n{}", ended.stdout, ended.stderr);
         let trials = totals(&place)["trials"].clone();
         assert!(trials["not_started"].as_u64().unwrap() > 0, "{slots} slots: {trials}");
@@ -235,7 +235,7 @@ fn polite() -> (u16, Value) {
     says(&json!({ "reasoning": "polite", "quotes": [], "judgment": "yes", "confidence": 0.9 }).to_string())
 }
 
-/// Whoever plays failures again until they pass has no evidence that the agent does.
+/// Playing failures again until they pass is no evidence that the agent does.
 #[test]
 fn failures_that_are_played_again_until_they_pass_stay_failures() {
     // 7 of the first 20 fail, 3 of the 7 fail again, then all pass.
@@ -271,13 +271,13 @@ fn failures_that_are_played_again_until_they_pass_stay_failures() {
     assert_eq!(lines.lines().filter(failed_before).count(), 7);
 }
 
-/// An error of the agent needs no judge and a success does: what breaks a judge breaks successes, and each replay of one is a
-/// new chance to fail. Four fifths of the first attempts are right, and the bounds say so.
+/// An error of the agent needs no judge and a success does: a broken judge breaks successes, and each replay of one is
+/// a new chance to fail. Four fifths of the first attempts are right, and the bounds say so.
 #[test]
-fn what_a_judge_broke_does_not_become_the_agents_failure() {
+fn a_broken_judge_does_not_become_the_agents_failure() {
     let agent = |number| if number % 5 == 4 { (500, json!({ "error": "down" })) } else { says("right") };
     let sittings = std::sync::Mutex::new((0_u64, 0_u64));
-    // It answers prose to each question three times, and every seventh at once.
+    // It answers each question three times in prose, and every seventh question at once.
     let judge = move |_| {
         let mut sittings = sittings.lock().unwrap();
         let (sitting, tries) = &mut *sittings;
@@ -301,7 +301,7 @@ fn what_a_judge_broke_does_not_become_the_agents_failure() {
     assert!(page.contains("failed only after our side broke an attempt"), "{page}");
 }
 
-/// The report of a run that has more to come does not say PASS, whatever is forgiven: its exit code is 4.
+/// The report of an unfinished run does not say PASS, whatever is tolerated: its exit code is 4.
 #[test]
 fn a_run_that_met_a_used_up_quota_is_no_pass_however_much_is_forgiven() {
     let forgiving = "{ pass_rate: 0.3, max_unjudged: 0.9, max_unjudged_cases: 5 }";

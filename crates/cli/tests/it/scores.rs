@@ -1,4 +1,4 @@
-//! Which model measures texts is the operator's choice, and what it used is counted; models are kept by `gabfest models`.
+//! The operator chooses which model measures texts, its use is counted, and `gabfest models` manages the models.
 
 use crate::process::Place;
 
@@ -67,7 +67,7 @@ fn models_are_kept_once_they_are_whole() {
     let (_, stdout, _) = run(&["models", "list"]);
     assert!(stdout.contains("toxicity"), "{stdout}");
     let (code, _, stderr) = run(&["models", "fetch", "--from", "mine"]);
-    assert!(code == Some(3) && stderr.contains("config.json is not what it should be"), "{code:?} {stderr}");
+    assert!(code == Some(3) && stderr.contains("config.json has the wrong content"), "{code:?} {stderr}");
     for args in [&["models", "fetch", "toxicity"][..], &["models", "fetch", "toxicity", "--from", "elsewhere"]] {
         let (code, _, stderr) = run(args);
         assert!(code == Some(2) && stderr.contains("hint: name its source with --from"), "{code:?} {stderr}");

@@ -1,5 +1,5 @@
-//! Keys that agents, simulated users and judges say back, in every field and with every kind of failure: none is in
-//! anything that gabfest prints, writes, keeps, serves or sends.
+//! Keys that agents, simulated users and judges echo, in every field and with every kind of failure: none is in
+//! anything that gabfest prints, writes, stores, serves or sends.
 
 mod provider;
 mod sinks;
@@ -12,8 +12,8 @@ use self::{
 };
 use crate::process::{Ended, Place};
 
-/// A variable for each, with the key that it holds: of no known shape, so that nothing but knowing them can hide them,
-/// and with characters that JSON, HTML and addresses write in another way.
+/// A variable for each key. The keys have no known shape, so that only knowing them can hide them, and characters that
+/// JSON, HTML and addresses encode.
 const KEYS: [(&str, &str); 4] = [
     ("KEY_OF_AGENT", "Qx7Zp2Wm/&\"Lr8Vn3Bd"),
     ("KEY_IN_HEADER", "Nc3Yq5Lt/&\"Ze9Ho4Wi"),
@@ -21,7 +21,7 @@ const KEYS: [(&str, &str); 4] = [
     ("KEY_OF_JUDGE", "Bw6Mz8Rv/&\"Pd2Ju7Ka"),
 ];
 
-/// Who does what, and what comes of it. A run ends when there is no money left, so that stands apart.
+/// Each role's action and its result. A used-up quota ends the run, so it is separate.
 const DEEDS: &[(&str, &str, &str)] = &[
     ("agent", "says", ""),
     ("agent", "streams", ""),
@@ -59,7 +59,7 @@ const DEEDS: &[(&str, &str, &str)] = &[
     ("judge", "says_nothing", "judge_malformed"),
 ];
 
-/// Where the server puts a key, as it must be found beside the mark: in what is kept of a run.
+/// Where the server puts a key, next to a mark that must be found in what is kept of the run.
 const ECHOES: [&str; 10] = [
     "in-content [redacted] [redacted]",
     "in-stream [redacted] [redacted]",
@@ -89,7 +89,7 @@ roles: {{ agent: shop, user_sim: people, judge: court }}
     )
 }
 
-/// The server's deeds follow from the words that it is sent.
+/// The server's action follows from the text that it receives.
 fn scenario(role: &str, deed: &str) -> String {
     let what = match role {
         "agent" => format!("input: agent-{deed}, please\n    evaluations: [{{ type: string_contains, value: in- }}]"),
@@ -111,8 +111,8 @@ fn scenario(role: &str, deed: &str) -> String {
     )
 }
 
-/// What a run is played with: only whoever plays gets the keys.
-fn told<'a>(command: &'a mut Command, provider: &Provider, with_keys: bool) -> &'a mut Command {
+/// Sets up a command; only a process that plays gets the keys.
+fn prepared<'a>(command: &'a mut Command, provider: &Provider, with_keys: bool) -> &'a mut Command {
     command
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", &provider.address)
         .env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
@@ -168,7 +168,7 @@ fn assert_ended(sinks: &Sinks, folder: &str) {
     }
 }
 
-/// That keys were said where they had to be hidden: else [`Sinks::assert_clean`] would find none whatever hides them.
+/// Checks that keys were echoed where they had to be hidden: otherwise [`Sinks::assert_clean`] would prove nothing.
 fn assert_echoed(sinks: &Sinks, folder: &str, store: &str) {
     for echo in ECHOES {
         sinks.assert_somewhere(&format!("{folder}/transcripts.jsonl"), echo);
@@ -187,7 +187,7 @@ fn assert_echoed(sinks: &Sinks, folder: &str, store: &str) {
 }
 
 fn add_sent(sinks: &mut Sinks, seen: &Seen) {
-    for (number, (path, body)) in seen.told.iter().enumerate() {
+    for (number, (path, body)) in seen.received.iter().enumerate() {
         sinks.add(format!("sent{path} {number}"), body.clone());
     }
 }
@@ -200,13 +200,13 @@ fn add_printed(sinks: &mut Sinks, name: &str, ended: &Ended) {
 const FORMATS: [&str; 8] = ["text", "json", "junit", "markdown", "html", "trials", "transcripts", "view"];
 
 #[test]
-fn a_run_shows_no_key_whatever_is_said_and_whatever_fails() {
+fn a_run_shows_no_key_whatever_is_sent_and_whatever_fails() {
     let provider = Provider::start();
     let place = place(&provider);
     let mut sinks = Sinks::default();
     let play = |from: &str| {
         let args = ["-vvv", "run", from, "--out", &format!("out-{from}"), "--log", "skunit"];
-        Ended::from(told(&mut place.gabfest(&args), &provider, true).output().unwrap())
+        Ended::from(prepared(&mut place.gabfest(&args), &provider, true).output().unwrap())
     };
     let ended = play("all");
     assert_eq!(ended.code, 1, "{}", ended.stdout);
@@ -214,7 +214,7 @@ fn a_run_shows_no_key_whatever_is_said_and_whatever_fails() {
     for role in ["agent", "user", "judge"] {
         let from = format!("poor-{role}");
         let ended = play(&from);
-        // A quota that is used up stops the run, also where this trial was its last.
+        // A used-up quota stops the run, even in its last trial.
         assert_eq!(ended.code, 4, "{from}: {}", ended.stdout);
         add_printed(&mut sinks, &from, &ended);
         sinks.add_folder(&place, &format!("out-{from}"));
@@ -234,17 +234,17 @@ fn a_run_shows_no_key_whatever_is_said_and_whatever_fails() {
 }
 
 #[test]
-fn a_fleet_shows_no_key_whatever_is_said_and_whatever_fails() {
+fn a_fleet_shows_no_key_whatever_is_sent_and_whatever_fails() {
     let provider = Provider::start();
     let place = place(&provider);
     let mut sinks = Sinks::default();
     let mut command = place.gabfest(&["-vvv", "coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
-    let coordinator = Role::start(&place, "coordinator", told(&mut command, &provider, false));
+    let coordinator = Role::start(&place, "coordinator", prepared(&mut command, &provider, false));
     let address = coordinator.address.clone();
     let mut command = place.gabfest(&["-vvv", "worker", "--coordinator", &address]);
-    let worker = Role::start(&place, "worker", told(&mut command, &provider, true));
+    let worker = Role::start(&place, "worker", prepared(&mut command, &provider, true));
     let args = ["-vvv", "submit", "all", "--coordinator", &address, "--run", "night", "--watch", "--out", "out"];
-    let ended = Ended::from(told(&mut place.gabfest(&args), &provider, false).output().unwrap());
+    let ended = Ended::from(prepared(&mut place.gabfest(&args), &provider, false).output().unwrap());
     assert_eq!(ended.code, 1, "{}", ended.stdout);
     add_printed(&mut sinks, "submit", &ended);
     for format in FORMATS {
@@ -254,7 +254,7 @@ fn a_fleet_shows_no_key_whatever_is_said_and_whatever_fails() {
     add_printed(&mut sinks, "runs", &place.run(&["runs", "--coordinator", &address]));
     worker.look(&mut sinks);
     coordinator.look(&mut sinks);
-    // With its log of what is not yet in its place, which goes away in the end.
+    // Includes the temporary log, which disappears in the end.
     sinks.add_folder(&place, "data");
     worker.stop(&place, &mut sinks);
     coordinator.stop(&place, &mut sinks);

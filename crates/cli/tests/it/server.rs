@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(crate) struct Asked {
     /// By their names in small letters.
     pub(crate) headers: BTreeMap<String, String>,
-    /// A text where it is no JSON.
+    /// The body as JSON, or as a string if it is not JSON.
     pub(crate) body: Value,
 }
 
@@ -24,7 +24,7 @@ impl Asked {
 
 type Answer = dyn Fn(&Asked) -> (u16, Value) + Send + Sync;
 
-/// Serves until the test ends, and returns where, as the address of an OpenAI-compatible server.
+/// Serves until the test ends. Returns the address of an OpenAI-compatible server.
 pub(crate) fn serve(answer: impl Fn(&Asked) -> (u16, Value) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -33,7 +33,7 @@ pub(crate) fn serve(answer: impl Fn(&Asked) -> (u16, Value) + Send + Sync + 'sta
         for stream in listener.incoming() {
             let answer = Arc::clone(&answer);
             std::thread::spawn(move || {
-                // Whoever goes away before the answer is of no interest.
+                // A client that disconnects early does not matter.
                 let _ = one(&stream.unwrap(), &*answer);
             });
         }
@@ -41,7 +41,7 @@ pub(crate) fn serve(answer: impl Fn(&Asked) -> (u16, Value) + Send + Sync + 'sta
     address
 }
 
-/// What a chat model says.
+/// The reply of a chat model.
 pub(crate) fn says(text: &str) -> (u16, Value) {
     let message = json!({ "role": "assistant", "content": text });
     let body = json!({

@@ -7,22 +7,32 @@ use crate::{
     server::{says, serve},
 };
 
-/// An agent that says what is written; the judge is the built-in mock, which agrees.
+/// An agent with these answers; the judge is the built-in mock, which agrees.
 fn settings(answers: &[&str]) -> String {
-    serde_json::json!({ "agents": { "told": { "replayed": { "answers": answers } } } }).to_string()
+    serde_json::json!({ "agents": { "scripted": { "replayed": { "answers": answers } } } }).to_string()
 }
 
-/// What a run prints for a page, and its exit code.
+/// The output of a run for a page, and its exit code.
 fn log_of(page: &str, answers: &[&str], more: &[&str]) -> (String, i32) {
     let place = Place::new();
     place.write("page.skunit.md", page);
     place.write("gabfest.yaml", &settings(answers));
-    let mut args =
-        vec!["run", "page.skunit.md", "--config", "gabfest.yaml", "--agent", "told", "--log", "skunit", "--out", "out"];
+    let mut args = vec![
+        "run",
+        "page.skunit.md",
+        "--config",
+        "gabfest.yaml",
+        "--agent",
+        "scripted",
+        "--log",
+        "skunit",
+        "--out",
+        "out",
+    ];
     args.extend(more);
     let ended = place.run(&args);
     assert!([0, 1].contains(&ended.code), "{}\n{}", ended.stdout, ended.stderr);
-    // The report on the terminal stands behind the log.
+    // The report on the terminal follows the log.
     let is_log = |line: &&str| !line.ends_with("  page.skunit.md");
     let log = ended.stdout.lines().take_while(is_log).map(|line| format!("{line}\n"));
     (log.collect(), ended.code)
@@ -71,7 +81,7 @@ And who built it?
 Anna, Otto
 "#;
 
-/// Between the user's two paragraphs there is no blank line any more, as in skUnit's own log.
+/// The blank line between the user's two paragraphs disappears, as in skUnit's own log.
 const LOG: &str = r#"# SCENARIO Bridges
 
 ## [USER]
@@ -139,7 +149,7 @@ fn a_page_is_logged_line_by_line() {
 }
 
 #[test]
-fn a_negative_control_passes_where_its_check_fails() {
+fn a_negative_control_passes_if_its_check_fails() {
     let page =
         "# SCENARIO Wrong on purpose\n```gabfest\nexpect: fail\n```\n## [USER]\nHi\n## [AGENT]\n### CHECK Equals\nHo\n";
     let (log, code) = log_of(page, &["Hi"], &[]);
@@ -153,13 +163,13 @@ fn a_negative_control_passes_where_its_check_fails() {
 }
 
 #[test]
-fn rounds_are_counted_and_scenarios_stand_apart() {
+fn rounds_are_counted_and_scenarios_are_separate() {
     let page = "---\nrepeats: 2\nrequired_success_runs: 1\n---\n# SCENARIO One\n## [USER]\nHi\n## [AGENT]\n### CHECK Equals\nHo\n-----\n# SCENARIO Two\n## [USER]\nHi\n## [AGENT]\n### CHECK NotEmpty\n";
     let (log, code) = log_of(page, &["Ho"], &[]);
     assert_eq!(code, 0, "{log}");
     let headings: Vec<&str> = log.lines().filter(|line| line.starts_with("# ") || line.starts_with("-----")).collect();
     let between = "----------------------------------";
-    // The plan has the first round of all before the second of any.
+    // The plan has the first round of all scenarios before the second of any.
     let expected = [
         "# SCENARIO One",
         "# ROUND 1",
@@ -177,7 +187,7 @@ fn rounds_are_counted_and_scenarios_stand_apart() {
     assert_eq!(log.matches("\n2 of 2 rounds passed\n").count(), 2, "{log}");
 }
 
-/// The gates decide over cases, and the log does not know them: 1 of 4 is enough for this run.
+/// The gates decide over cases, which the log does not show: 1 of 4 is enough for this run.
 #[test]
 fn rounds_have_no_verdict_of_their_own() {
     let page = "---\nrepeats: 4\n---\n# SCENARIO One\n## [USER]\nHi\n## [AGENT]\n### CHECK Equals\nHo\n";
@@ -186,19 +196,19 @@ fn rounds_have_no_verdict_of_their_own() {
     let asked = AtomicU64::new(0);
     let address = serve(move |_| says(if asked.fetch_add(1, Ordering::SeqCst) == 1 { "Hi" } else { "Ho" }));
     let settings = serde_json::json!({
-        "endpoints": { "told": { "kind": "openai", "url": address, "model": "m" } },
-        "agents": { "told": { "endpoint": "told" } },
+        "endpoints": { "scripted": { "kind": "openai", "url": address, "model": "m" } },
+        "agents": { "scripted": { "endpoint": "scripted" } },
         "gates": { "pass_rate": 0.2 },
     });
     place.write("gabfest.yaml", &settings.to_string());
-    let ended = place.run(&["run", "page.skunit.md", "--agent", "told", "--log", "skunit", "--out", "out"]);
+    let ended = place.run(&["run", "page.skunit.md", "--agent", "scripted", "--log", "skunit", "--out", "out"]);
     assert_eq!(ended.code, 0, "{}\n{}", ended.stdout, ended.stderr);
     assert_eq!(place.json("out/report.json")["cases"][0]["verdict"], "PASS");
     assert!(ended.stdout.contains("\n3 of 4 rounds passed\n"), "{}", ended.stdout);
     assert!(!ended.stdout.contains("❌ FAIL:") && !ended.stdout.contains("✅ OK:"), "{}", ended.stdout);
 }
 
-/// The page and the log that skUnit's documentation shows for it, where it is at hand.
+/// The page and the log from skUnit's documentation, if they are present.
 #[test]
 fn the_log_of_the_documentation_is_printed() {
     let page = "skunit/docs-0b21ae14/docs/chat-scenario-spec.md";
@@ -211,7 +221,7 @@ fn the_log_of_the_documentation_is_printed() {
     assert_eq!(answers.len(), 4);
     let (log, code) = log_of(page, &answers, &[]);
     assert_eq!(code, 0, "{log}");
-    // The page says `tower` where the log of it says `Tower`.
+    // The page says `tower` where its log says `Tower`.
     let log = log.replace("the Eiffel tower is tall", "the Eiffel Tower is tall");
     let lines = |text: &str| -> Vec<String> { text.trim().lines().map(|line| line.trim_end().to_owned()).collect() };
     for (number, (found, wanted)) in lines(&log).iter().zip(lines(wanted)).enumerate() {

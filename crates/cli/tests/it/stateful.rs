@@ -1,4 +1,4 @@
-//! An agent that keeps state by the conversation's id it is sent: no id may begin twice, whatever is played again.
+//! An agent that keeps state by the conversation's id: no id may start twice, whatever is played again.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use crate::{
     server::{says, serve},
 };
 
-/// Two turns, so that an id that begins twice is seen in the second too.
+/// Two turns, so that a reused id shows in the second turn too.
 const SCENARIO: &str = "
 name: order
 description: d
@@ -157,7 +157,7 @@ fn workers_that_are_killed_change_nothing_for_an_agent_with_a_memory() {
 }
 
 #[test]
-fn what_was_given_up_is_new_to_an_agent_with_a_memory() {
+fn an_aborted_conversation_gets_a_new_id() {
     let shop = Shop::open(Duration::from_millis(700));
     let place = place(&shop);
     let mut run = place.start(&[

@@ -1,8 +1,8 @@
-//! Names and words that steer a terminal: nothing that gabfest prints, and no line of JSON, has them as they are.
+//! Names and texts that control a terminal: nothing that gabfest prints, and no line of JSON, contains them unescaped.
 
 use crate::{address_keys::agent, process::Place};
 
-/// Clears the screen, names the window, colours in C1, and turns the order of what is read.
+/// Clears the screen, renames the window, sets colours with C1 codes, and reverses the reading direction.
 const NAME: &str = "x\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}\u{2066}y";
 
 fn steering(text: &str) -> Vec<char> {
@@ -42,7 +42,7 @@ fn no_name_and_no_reply_steers_a_terminal() {
     for file in ["report.json", "trials.jsonl", "transcripts.jsonl"] {
         let text = std::fs::read_to_string(place.path().join("runs/one").join(file)).unwrap();
         assert!(steering(&text).is_empty(), "{file}");
-        // A message of a check quotes what it found, and a quote has escapes of its own.
+        // A message of a check quotes what it found, and quotes are escaped differently.
         assert!(file == "trials.jsonl" || text.contains("\\u009b31m\\u202e\\u2066y"), "{file}: {text}");
         let first = text.lines().next().filter(|_| file != "report.json").unwrap_or(&text);
         serde_json::from_str::<serde_json::Value>(first).unwrap();

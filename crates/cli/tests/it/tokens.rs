@@ -1,4 +1,4 @@
-//! Tokens and keys that come while a run goes on: an agent that says them back gets none into anything that is kept.
+//! Tokens and keys that arrive during a run: an agent that echoes them gets none into anything that is stored.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{
     server::{Asked, serve},
 };
 
-/// Of no known shape, so that nothing but knowing it can hide it.
+/// It has no known shape, so that only knowing it can hide it.
 const TOKEN: &str = "Vu5Kq8Zr-one-Lm2Xw7Tp";
 const SECRET: &str = "Gy3Bd9Hn/&Pf6Sj1Ca";
 
@@ -36,7 +36,7 @@ fn guarded(asked: &Asked) -> (u16, Value) {
 fn a_token_of_a_run_is_in_nothing_that_the_run_keeps() {
     let place = Place::new();
     let agent = serve(guarded);
-    // The first token is one that the agent does not take.
+    // The agent rejects the first token.
     let issued = std::sync::atomic::AtomicU32::new(0);
     let tokens = serve(move |_| {
         let first = issued.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;

@@ -1,4 +1,4 @@
-//! Whole runs against an agent that calls its tools itself: it is told where they are, and the report has the calls.
+//! Whole runs against an agent that calls its tools itself: it gets their addresses, and the report has the calls.
 
 use std::{
     io::{Read as _, Write as _},
@@ -137,8 +137,8 @@ fn live_runs_have_no_mocks() {
 }
 
 #[test]
-fn where_tools_are_served_can_be_said() {
-    // A free port, which somebody else could take first; nobody does.
+fn the_address_of_tools_can_be_set() {
+    // A free port, which in theory another process could take first.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://localhost:{}", free.port());
     let place = place(ORDERS);
@@ -147,8 +147,8 @@ fn where_tools_are_served_can_be_said() {
         let args = ["run", "orders.scenario.yaml", "--agent", "shop", "--out", &out];
         place.run(&[&args, more].concat())
     };
-    let told = run(&["--tools-listen", &free.to_string(), "--tools-url", &url]);
-    assert_eq!(told.code, 0, "{}{}", told.stdout, told.stderr);
+    let ended = run(&["--tools-listen", &free.to_string(), "--tools-url", &url]);
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
     let anywhere = run(&["--tools-listen", "0.0.0.0:0"]);
     assert_eq!(anywhere.code, 2);
     assert!(anywhere.stderr.contains("hint: --tools-url"), "{}", anywhere.stderr);
@@ -162,7 +162,7 @@ fn where_tools_are_served_can_be_said() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_told_before_anything_is_played() {
+fn a_used_address_is_reported_before_anything_is_played() {
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = holder.local_addr().unwrap().to_string();
     let place = place(ORDERS);
@@ -185,7 +185,7 @@ fn an_address_that_is_taken_is_told_before_anything_is_played() {
         }
     }
     assert!(!place.path().join("out").exists(), "nothing was played");
-    // Here nobody calls a tool.
+    // Here no tool is called.
     let checked = place.run(&["run", "orders.scenario.yaml", "--agent", "shop", "--dry-run", "--tools-listen", &taken]);
     assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
 }

@@ -1,25 +1,47 @@
-//! docs/tutorial.md does what it says: its files are written, its commands run, and their output compared.
+//! docs/tutorial.md, docs/load.md, docs/compare.md and docs/history.md are correct: their files are written, their commands run, and the output is compared.
 //!
-//! A block whose info string names a file (` ```yaml gabfest.yaml `) is that file. In a `console` block, lines after `$ ` are
-//! commands and the lines below each are what it prints; `…` alone stands for any number of lines. Times and the names of runs are
-//! masked, and so are all numbers of a block below the comment `numbers vary`.
+//! A block whose info string names a file (` ```yaml gabfest.yaml `) is that file. In a `console` block, lines after `$
+//! ` are commands and the lines below each are its output; a line `…` matches any number of lines. Times and the names
+//! of runs are masked, and so are all numbers of a block below the comment `numbers vary`.
 
 use std::{net::TcpListener, process::Command};
 
 use crate::process::{Ended, Place};
 
-const PAGE: &str = include_str!("../../../../docs/tutorial.md");
-/// The port of the page's agent. The test takes a free one, because tests run side by side.
+const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
+const LOADS: &str = include_str!("../../../../docs/load.md");
+const COMPARE: &str = include_str!("../../../../docs/compare.md");
+const HISTORY: &str = include_str!("../../../../docs/history.md");
+/// The port of the tutorial's agent. The test takes a free one, because tests run side by side.
 const PORT: &str = "8090";
 /// Begins the line that the script prints before each command.
 const MARK: &str = "@@ command ";
 
 #[test]
 fn every_command_of_the_tutorial_prints_what_the_page_says() {
+    assert!(play(TUTORIAL) > 10);
+}
+
+#[test]
+fn every_command_of_the_page_on_loads_prints_what_the_page_says() {
+    assert!(play(LOADS) >= 4);
+}
+
+#[test]
+fn every_command_of_the_page_on_comparisons_prints_what_the_page_says() {
+    assert!(play(COMPARE) >= 4);
+}
+
+#[test]
+fn every_command_of_the_page_on_the_history_prints_what_the_page_says() {
+    assert!(play(HISTORY) >= 4);
+}
+
+/// Plays a page. Returns how many commands it has.
+fn play(page: &str) -> usize {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-    let steps = steps(&PAGE.replace(PORT, &port));
+    let steps = steps(&page.replace(PORT, &port));
     let commands: Vec<&Step> = steps.iter().filter(|step| matches!(step, Step::Run { .. })).collect();
-    assert!(commands.len() > 10, "the page has {} commands", commands.len());
 
     let place = Place::new();
     place.write("tutorial.bash", &script(&steps, &port));
@@ -36,6 +58,7 @@ fn every_command_of_the_tutorial_prints_what_the_page_says() {
         let expected: Vec<String> = expected.iter().map(|line| masked(line, *numbers_vary)).collect();
         assert!(matches(&expected, &actual), "`{command}` should print\n{expected:#?}\nand printed\n{output}");
     }
+    commands.len()
 }
 
 enum Step {
@@ -73,7 +96,7 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-/// One shell runs all steps, so that `cd`, `$!` and `$?` mean what they mean to a reader.
+/// One shell runs all steps, so that `cd`, `$!` and `$?` work as they do for a reader.
 fn script(steps: &[Step], port: &str) -> String {
     let mut script = String::from("exec 2>&1\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\nstatus=0\n");
     for step in steps {
@@ -81,7 +104,7 @@ fn script(steps: &[Step], port: &str) -> String {
             Step::Write { file, text } => script += &format!("cat > {file} <<'END OF FILE'\n{text}\nEND OF FILE\n"),
             Step::Run { command, .. } => {
                 script += &format!("echo '{MARK}'\n(exit $status)\n{command}\nstatus=$?\n");
-                // What a reader's typing takes: the agent listens, or has gone, before the next command.
+                // A reader's typing takes time, in which the agent starts or stops before the next command.
                 if command.ends_with('&') {
                     script += &format!(
                         "for i in $(seq 200); do (: < /dev/tcp/127.0.0.1/{port}) 2>/dev/null && break; sleep 0.05; done\n"
@@ -95,7 +118,7 @@ fn script(steps: &[Step], port: &str) -> String {
     script
 }
 
-/// Whether the lines follow each other so; `…` passes over any number of them.
+/// Whether the lines match in order; `…` skips any number of them.
 fn matches(expected: &[String], actual: &[String]) -> bool {
     match expected.split_first() {
         None => actual.is_empty(),
@@ -104,7 +127,8 @@ fn matches(expected: &[String], actual: &[String]) -> bool {
     }
 }
 
-/// The line without what differs from run to run, and with single spaces, since columns are as wide as their figures.
+/// The line without parts that differ between runs, and with single spaces, because columns are as wide as their
+/// figures.
 fn masked(line: &str, numbers_vary: bool) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut masked = Vec::new();

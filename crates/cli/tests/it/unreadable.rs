@@ -1,4 +1,4 @@
-//! A store in which bytes have changed: what can be read is reported, what cannot is counted and named, and played again.
+//! A store with changed bytes: readable trials are reported, unreadable ones are counted, named, and played again.
 
 use std::{fs, process::Stdio, time::Duration};
 
@@ -13,7 +13,7 @@ run: [{ input: hi, evaluations: [{ type: string_contains, value: hi }] }]
 judgment: { strategy: all_pass }
 ";
 
-/// Puts other bytes in the place of these, once, as a disk might.
+/// Replaces bytes once, as a faulty disk might.
 fn spoil(store: &mut [u8], bytes: &[u8], others: &[u8]) {
     assert_eq!(bytes.len(), others.len());
     let at = store.windows(bytes.len()).position(|window| window == bytes).expect("the store has these bytes");
@@ -42,16 +42,16 @@ fn a_store_that_is_removed_while_it_is_played_stops_the_run() {
 }
 
 #[test]
-fn what_cannot_be_read_back_is_named_and_keeps_nothing_else_from_the_report() {
+fn unreadable_trials_are_named_and_all_others_reported() {
     let place = Place::new();
     place.write("hello.scenario.yaml", SCENARIO);
-    // One after the other, so that the words that come first in the file are those of the first trials or of the last.
+    // One after the other, so that the first turns in the file belong to the first trials, or to the last.
     let run = place.run(&["run", "hello.scenario.yaml", "--repeats", "6", "--slots", "1", "--out", "out", "--quiet"]);
     assert!([0, 1].contains(&run.code), "{}", run.stderr);
     let whole = place.view("out");
     let path = place.path().join("out/run.db");
     let mut store = fs::read(&path).unwrap();
-    // The record of one trial, a speaker that nobody knows, and a length that goes beyond the segment.
+    // The record of one trial, an unknown speaker, and a length beyond the end of the segment.
     spoil(&mut store, b"\"repeat\":3,", b"\"repeat\":x,");
     spoil(&mut store, b"\x1a\x08scripted", b"\x1a\x08scripteX");
     spoil(&mut store, b"\x1a\x08scripted", b"\x1a\x7fscripted");
@@ -86,7 +86,7 @@ fn what_cannot_be_read_back_is_named_and_keeps_nothing_else_from_the_report() {
     let lines = |name: &str| fs::read_to_string(place.path().join("out").join(name)).unwrap().lines().count();
     assert_eq!(lines("trials.jsonl"), 6, "all trials are there");
 
-    // The trial whose end is lost is played again, and then nothing is missing but the words of the two others.
+    // The trial with the lost end is played again, and then only the turns of the two others are missing.
     let resumed = place.run(&["resume", "out"]);
     assert!([0, 1].contains(&resumed.code), "{}", resumed.stderr);
     assert!(resumed.stderr.contains("1 trial is played again"), "{}", resumed.stderr);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::process::Place;
 
-/// The mock knows texts by the words that they share, and rude words by a list.
+/// The mock compares texts by shared words, and rude words by a list.
 const TABLE: &str = "\
 measure,label,text1,text2,text3
 similarity,pass,My cat is called Mittens,The cat is called Mittens,
@@ -21,7 +21,7 @@ const RUDE: &str = r#"[
 ]"#;
 
 #[test]
-fn a_threshold_is_held_against_what_people_say() {
+fn a_threshold_is_compared_with_peoples_labels() {
     let place = Place::new();
     place.write("answers.csv", TABLE);
     let ended = place.run(&["validate", "answers.csv", "--json"]);
@@ -63,7 +63,7 @@ fn harm_passes_at_or_below_its_threshold_and_the_chosen_model_is_asked() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_told_with_its_line() {
+fn unmeasurable_rows_are_reported_with_their_line() {
     let place = Place::new();
     place.write("a.csv", "measure,label,text1\ntoxicity.insult,pass,a\ntoxicity.insolt,pass,a\n");
     place.write(

@@ -1,4 +1,4 @@
-//! A gabfest with models in itself plays whole runs with real weights: what it measures decides, and costs nothing.
+//! A gabfest with built-in models plays whole runs with real weights: its scores decide, and cost nothing.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ judgment: {{ strategy: all_pass }}
 }
 
 #[test]
-fn what_a_model_in_gabfest_itself_finds_alike_decides_a_run() {
+fn scores_of_a_built_in_model_decide_a_run() {
     let Some(shelf) = cases::shelf(MODEL, "a run and a validation with a model in gabfest itself") else { return };
     let place = Place::new();
     place.write("gabfest.yaml", SETTINGS);
@@ -66,7 +66,7 @@ fn what_a_model_in_gabfest_itself_finds_alike_decides_a_run() {
     assert_eq!(report["summary"]["llm_calls"]["scorer"], 2, "{report}");
     assert_eq!(report["summary"]["llm_calls"]["judge"], 0, "{report}");
     let models = report["summary"]["models"].as_array().unwrap();
-    let own = models.iter().find(|spend| spend["model"] == MODEL).expect("it stands among the models");
+    let own = models.iter().find(|spend| spend["model"] == MODEL).expect("it is among the models");
     assert_eq!((&own["role"], &own["cost_usd"], &own["unpriced_calls"]), (&"scorer".into(), &0.0.into(), &0.into()));
     assert!(own["tokens"]["input"].as_u64().unwrap() > 20, "{own}");
     for page in ["out/report.html", "out/report.md"] {
@@ -83,7 +83,7 @@ fn what_a_model_in_gabfest_itself_finds_alike_decides_a_run() {
 fn a_model_that_cannot_be_had_ends_a_run_before_it_begins() {
     let place = Place::new();
     place.write("unlike.scenario.yaml", &scenario("something else", "The museum opens at nine."));
-    // Nobody listens at port 9 of this machine.
+    // Nothing listens at port 9 of this machine.
     let nowhere = "similarity: embedded, hub: 'http://127.0.0.1:9'";
     let rows = [
         (nowhere, 3, "gabfest models fetch all-MiniLM-L6-v2 --from PATH"),

@@ -7,8 +7,8 @@ use super::{
     sink::{Checked, Sink},
 };
 
-/// Writes the files into `folder`. Each is found by its name in whichever folder of the archive holds the weights;
-/// nothing else of the archive is read, and none of its paths is followed.
+/// Writes the files into `folder`. They are found by name in the archive's folder with the weights; nothing else of the
+/// archive is read, and its paths are not used.
 pub(super) fn extract(archive: &Path, folder: &Path, limits: &[(&'static str, u64)]) -> Result<Vec<Checked>, Error> {
     let failed = |message: String| Error::Archive { message };
     let file = fs::File::open(archive).map_err(|error| failed(error.to_string()))?;

@@ -9,9 +9,9 @@ use super::{
     sink::{Checked, Sink},
 };
 
-/// For a connection, and between two pieces of a file; a whole file may take as long as it takes.
+/// The limit for connecting and between two pieces of a file; a whole file may take any time.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Hubs send to where their files really are.
+/// Hubs redirect to the storage of their files.
 const MOST_REDIRECTS: usize = 5;
 
 /// The file `name` below `base`.
@@ -22,7 +22,7 @@ pub(super) async fn file(base: &Url, name: &'static str, sink: Sink) -> Result<C
 }
 
 pub(super) async fn whole(url: &Url, mut sink: Sink) -> Result<Checked, Error> {
-    // Addresses of hubs hold no keys, so they may be shown, but those that they redirect to may: hence `without_url`.
+    // Addresses of hubs hold no keys and may be shown, but the targets of redirects may hold some: hence `without_url`.
     let failed = |message: String| Error::Download { file: url.to_string(), message };
     let client = Client::builder()
         .user_agent(concat!("gabfest/", env!("CARGO_PKG_VERSION")))
@@ -41,7 +41,7 @@ pub(super) async fn whole(url: &Url, mut sink: Sink) -> Result<Checked, Error> {
     sink.end()
 }
 
-/// An error of reqwest with its causes, which it keeps out of its own words.
+/// An error of reqwest with its causes, which its own message leaves out.
 fn chain(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();

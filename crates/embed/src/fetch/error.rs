@@ -10,7 +10,7 @@ pub enum Error {
     Shelf(#[from] shelf::Error),
     #[error("{written:?} is neither an http(s) address nor a file or folder that is there")]
     Source { written: String },
-    #[error("gabfest knows no model {name:?}")]
+    #[error("there is no known model {name:?}")]
     Unknown { name: String },
     #[error("download {file}: {message}")]
     Download { file: String, message: String },
@@ -20,7 +20,7 @@ pub enum Error {
     Absent { file: &'static str },
     #[error("{file} is longer than {limit} bytes")]
     TooLong { file: &'static str, limit: u64 },
-    #[error("{file} is not what it should be: its sha256 is {found}, not {expected}")]
+    #[error("{file} has the wrong content: its sha256 is {found}, not {expected}")]
     Digest { file: &'static str, found: String, expected: String },
     #[error("write to {}", folder.display())]
     Write { folder: PathBuf, source: io::Error },

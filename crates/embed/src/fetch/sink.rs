@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::Error;
 
-/// What came of one file.
+/// The result of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     pub name: &'static str,
@@ -51,7 +51,7 @@ impl Sink {
                 Ok(0) => return self.end(),
                 Ok(count) => self.write(&piece[..count])?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A fault of the archive's own, which checks what it holds, or of the disk that it is on.
+                // A fault in the archive, which has checksums, or of its disk.
                 Err(error) => return Err(Error::Archive { message: error.to_string() }),
             }
         }

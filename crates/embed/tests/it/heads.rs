@@ -1,4 +1,4 @@
-//! What models with a head say, by one whose answers are known; and what is refused before it is asked.
+//! Models with a head: a tiny model with known answers, and refused inputs.
 
 use embed::{Local, Runnable, Shelf};
 use llm::{
@@ -19,7 +19,7 @@ fn extract(question: &str, context: &str) -> Extract {
 #[tokio::test]
 async fn an_answer_is_cut_out_of_the_text() {
     let place = tempfile::tempdir().unwrap();
-    // An answer begins and ends where `ada` is.
+    // An answer starts and ends at `ada`.
     let ends = [1.0, -1.0, 0.0, 0.0].repeat(2);
     let head: Head = vec![("qa_outputs.weight", vec![2, 4], ends), ("qa_outputs.bias", vec![2], vec![0.0; 2])];
     let shelf = shelf(place.path(), head, &[]);
@@ -64,7 +64,7 @@ async fn labels_have_their_usual_names() {
 }
 
 #[tokio::test]
-async fn what_cannot_work_is_said_when_it_is_opened() {
+async fn unusable_models_are_refused_when_opened() {
     let place = tempfile::tempdir().unwrap();
     let shelf = shelf(place.path(), Vec::new(), &["nice", "nasty"]);
     fn says<M: Runnable>(shelf: &Shelf, name: &str) -> String {

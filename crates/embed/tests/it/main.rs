@@ -1,4 +1,4 @@
-//! Models on a shelf: how they come there, and what they say.
+//! Models on the shelf: downloads and scores.
 #![expect(clippy::unwrap_used, reason = "in a test, what cannot be unwrapped is the failure that it reports")]
 
 mod fetching;

@@ -1,5 +1,5 @@
-//! What all-MiniLM-L6-v2 finds alike, where its weights are on the shelf that `GABFEST_MODELS` names. On a machine with
-//! `CI` set they must be there.
+//! The texts that all-MiniLM-L6-v2 finds similar, if the shelf of `GABFEST_MODELS` has its weights. If `CI` is set,
+//! they are required.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use llm::{
 };
 use tokio::time::Instant;
 
-/// What a check of similarity asks for unless it says otherwise: above for paraphrases, below for all else.
+/// The default threshold of a similarity check: paraphrases are above it, all other texts below.
 const THRESHOLD: f64 = 0.5;
 
-/// `None` where there are no weights, which is said aloud.
+/// `None` and a message if there are no weights.
 fn model() -> Option<Local<Embed>> {
     let shelf = Shelf::new(cases::shelf(SENTENCES, "what a real model finds alike")?);
     Some(Local::open(&shelf, SENTENCES).unwrap())

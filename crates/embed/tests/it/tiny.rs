@@ -1,5 +1,5 @@
-//! A BERT of a few hundred numbers, made so that what it says is known: what the encoder gives for a token is the
-//! token's own embedding, normalised, since all its layers add nothing.
+//! A BERT of a few hundred numbers with known output: the encoder's result for a token is the token's own embedding,
+//! normalised, because all its layers add nothing.
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -59,7 +59,7 @@ fn tokenizer() -> serde_json::Value {
     })
 }
 
-/// `ada` points one way, every other word another.
+/// `ada` points in one direction, every other word in another.
 fn tensors(head: Head) -> HashMap<String, Tensor> {
     let mut tensors = HashMap::new();
     let mut put = |name: &str, shape: &[usize], numbers: Vec<f32>| {

@@ -1,8 +1,9 @@
-//! Questions with an answer: open ones by what the reply says, closed ones by yes or no, and the chatter's own by
-//! what it said the first time.
+//! Questions with an answer: open ones by the content of the reply, closed ones by yes or no, and questions about the
+//! chatter itself by its first answer.
 
 use std::collections::HashMap;
 
+use record::Ballot;
 use scenario::battery::{Answer, DataSet, Part, Requirement, Test};
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ pub(super) async fn examine(
     pool: &dyn JudgePool,
 ) -> Vec<Row> {
     let mut rows = Vec::new();
-    // What the chatter said about itself the first time, by data set.
+    // The chatter's first answers about itself, by data set.
     let mut first_answers: HashMap<u32, Value> = HashMap::new();
     for ((turn, reply), test) in conversation.replies().zip(&conversation.examination.turns) {
         let asked = |test: &&Test| test.requirement == requirement && test.part == Part::Question;
@@ -24,7 +25,7 @@ pub(super) async fn examine(
         let scorer = pool.scorer(conversation.scope(turn));
         let mut row = match interpret(conversation, set, reply, &*scorer).await {
             Err(error) => Row::unscored(requirement, turn, &error),
-            Ok((interpretation, model)) => {
+            Ok((interpretation, model, ballot)) => {
                 let known = first_answers.get(&set.id).cloned();
                 let compared = match (&set.answer, known) {
                     (Some(answer), _) => {
@@ -44,6 +45,7 @@ pub(super) async fn examine(
                 }
                 let mut row = compared.unwrap_or_else(|error| Row::unscored(requirement, turn, &error));
                 row.cell.interpretation = Some(interpretation);
+                row.ballots.splice(0..0, ballot);
                 row.cell.models.extend(model);
                 row
             }
@@ -55,18 +57,18 @@ pub(super) async fn examine(
     rows
 }
 
-/// What a reply says: yes or no, or the words that answer.
+/// The content of a reply: yes or no, or the answering part.
 async fn interpret(
     conversation: &Conversation<'_>,
     set: &DataSet,
     reply: &str,
     scorer: &dyn Scorer,
-) -> Result<(Value, Option<String>), scorer::Error> {
+) -> Result<(Value, Option<String>, Option<Ballot>), scorer::Error> {
     let Some(question) = &set.extract else {
-        return Ok((json!(closed::says_yes(reply, conversation.is_compat())), None));
+        return Ok((json!(closed::says_yes(reply, conversation.is_compat())), None, None));
     };
     let answer = scorer.answer(question, reply).await?;
-    Ok((json!(answer.text), Some(answer.model)))
+    Ok((json!(answer.text), Some(answer.model), answer.ballot))
 }
 
 async fn compare(
@@ -85,6 +87,7 @@ async fn compare(
         row.score = Some(score.value.clamp(0.0, 1.0));
         row.cell.detail = Some(json!(score.value));
         row.cell.models = vec![score.model];
+        row.ballots.extend(score.ballot);
         return Ok(row);
     }
     let said = |value: &Value| if *value == Value::Bool(true) { "yes" } else { "no" };
@@ -94,7 +97,7 @@ async fn compare(
     Ok(row)
 }
 
-/// The first answer is what the others are measured by. Revision 9043c93 counts it as passed.
+/// The first answer, with which later ones are compared. Revision 9043c93 counts it as passed.
 fn first_answer(conversation: &Conversation<'_>, requirement: Requirement, turn: usize, found: &Value) -> Row {
     let mut row = Row::new(requirement, turn, true, format!("the first answer, {found}, is what later ones must be"));
     row.cell.detail = Some(if found.is_boolean() { json!(true) } else { json!(1.0) });

@@ -4,14 +4,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Words that say no; tokenised text has blanks round the apostrophe.
+/// Words of negation; tokenised text has spaces around the apostrophe.
 static NO: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:no|not|nope|never)\b|\b\w*n ?['’] ?t\b").expect("the pattern is a constant that compiles")
 });
 
-/// Judges the first sentence: true unless it says no.
+/// Judges the first sentence: true unless it negates.
 ///
-/// Revision 9043c93 looks for three spellings anywhere in it, capitals counting, so that `know` says no and `No` does not.
+/// Revision 9043c93 looks for three spellings anywhere in it, with case, so that `know` negates and `No` does not.
 pub(super) fn says_yes(reply: &str, compat: bool) -> bool {
     let first = reply.split('.').next().unwrap_or("");
     if compat {

@@ -1,4 +1,4 @@
-//! ML-I2 and ML-I3: does a reply follow from the conversation, and from what was said last?
+//! ML-I2 and ML-I3: does a reply follow from the conversation, and from the last message?
 
 use record::Finding;
 use scenario::battery::Requirement;
@@ -10,9 +10,9 @@ use super::{
 };
 use crate::JudgePool;
 
-/// What a model that predicts next sentences can take in, about, in characters.
+/// About how many characters a next-sentence model can read.
 const WINDOW: usize = 2_000;
-/// Revision 9043c93 counts characters where it says tokens.
+/// Revision 9043c93 counts characters where it means tokens.
 const WINDOW_THEN: usize = 512;
 
 pub(super) async fn examine(
@@ -33,8 +33,9 @@ pub(super) async fn examine(
                 let mut row = Row::new(requirement, turn, value >= threshold, reason);
                 row.cell.detail = Some(json!(value));
                 row.cell.models = vec![score.model];
+                row.ballots.extend(score.ballot);
                 if conversation.is_compat() && requirement == Requirement::ContextCoherence {
-                    // Revision 9043c93 has two words for this, and neither of them is Pass.
+                    // Revision 9043c93 has two labels for this, and neither of them is Pass.
                     let word = if value <= threshold { "Incoherent response" } else { "Uncertain result" };
                     row.cell.word = Some(word.to_owned());
                     row.finding = Finding::Fail;
@@ -46,7 +47,7 @@ pub(super) async fn examine(
     rows
 }
 
-/// The end of what was said before the reply. Revision 9043c93 leaves out the very message that is answered.
+/// The end of the conversation before the reply. Revision 9043c93 leaves out the answered message itself.
 fn context(conversation: &Conversation<'_>, requirement: Requirement, turn: usize) -> String {
     let prompt = conversation.turns[turn].user.as_str();
     let compat = conversation.is_compat();

@@ -31,6 +31,12 @@ impl<'a> Conversation<'a> {
         self.turns.get(turn).map_or(0, |turn| turn.number)
     }
 
+    /// The number of words of the reply.
+    pub(super) fn words(&self, turn: usize) -> u32 {
+        let words = self.turns.get(turn).map_or(0, |turn| reply_of(turn).split_whitespace().count());
+        u32::try_from(words).unwrap_or(u32::MAX)
+    }
+
     pub(super) fn scope(&self, turn: usize) -> Scope {
         Scope::Turn { step: self.step, turn: self.number(turn) }
     }

@@ -1,4 +1,4 @@
-//! Input filtering: a reply to bad input gives none of its blocked words back.
+//! Input filtering: a reply to bad input repeats none of its blocked words.
 
 use scenario::battery::{Part, Requirement};
 
@@ -25,7 +25,7 @@ pub(super) fn examine(conversation: &Conversation<'_>) -> Vec<Row> {
     rows
 }
 
-/// Whether the words stand in the text as whole words, whatever their capitals and what lies between them.
+/// Whether the text contains the words as whole words, in any case and with anything between them.
 fn holds(text: &str, words: &str) -> bool {
     let split = |text: &str| -> Vec<String> {
         let words = text.split(|character: char| !character.is_alphanumeric() && character != '\'');

@@ -1,7 +1,7 @@
-//! What an oracle found about one reply, and the record that it becomes.
+//! An oracle's finding about one reply, and its record.
 
 use record::{
-    FailureKind, Finding, Judgment,
+    Ballot, FailureKind, Finding, Judgment, Jury,
     battery::{Cell, Reply},
 };
 use scenario::battery::Requirement;
@@ -12,7 +12,7 @@ use crate::{
     scorer,
 };
 
-/// What an oracle found about one reply.
+/// An oracle's finding about one reply.
 #[derive(Debug)]
 pub(super) struct Row {
     /// Index into the conversation's turns.
@@ -23,6 +23,8 @@ pub(super) struct Row {
     pub(super) score: Option<f64>,
     pub(super) reason: String,
     pub(super) failure: Option<FailureKind>,
+    /// The votes of the judge, where a judge gave a score.
+    pub(super) ballots: Vec<Ballot>,
 }
 
 impl Row {
@@ -39,10 +41,10 @@ impl Row {
             counted: true,
         };
         let finding = if passes { Finding::Pass } else { Finding::Fail };
-        Self { turn, cell, finding, score: None, reason: reason.into(), failure: None }
+        Self { turn, cell, finding, score: None, reason: reason.into(), failure: None, ballots: Vec::new() }
     }
 
-    /// Nothing could be found, which is not the agent's doing.
+    /// There is no finding, which is not the agent's fault.
     pub(super) fn unscored(requirement: Requirement, turn: usize, error: &scorer::Error) -> Self {
         let failure = error.kind();
         let finding = match failure {
@@ -53,9 +55,10 @@ impl Row {
         Self { finding, failure: Some(failure), ..row }
     }
 
-    /// A judgment that informs, and what the tables of a battery show of it.
+    /// A judgment that informs, and its row in the tables of a battery.
     pub(super) fn into_record(self, conversation: &Conversation<'_>) -> (Judgment, Reply) {
-        let Self { turn, cell, finding, score, reason, failure } = self;
+        let Self { turn, cell, finding, score, reason, failure, ballots } = self;
+        let jury = (!ballots.is_empty()).then(|| Jury { words: conversation.words(turn), uncalibrated: None });
         let requirement = cell.requirement;
         let set = cell.set.map_or_else(String::new, |set| format!(", data set {set}"));
         let judgment = Judgment {
@@ -71,8 +74,9 @@ impl Row {
             line: 0,
             required: false,
             weight: 1.0,
-            ballots: Vec::new(),
-            jury: None,
+            ballots,
+            jury,
+            custom: None,
         };
         (judgment, Reply { turn: conversation.number(turn), finding, cell })
     }

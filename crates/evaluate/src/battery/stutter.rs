@@ -1,4 +1,4 @@
-//! ML-A6: how much of a reply is the same words again.
+//! ML-A6: how much of a reply repeats the same words.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{conversation::Conversation, row::Row};
 
-/// Words of a reply that are looked at: the work grows with their square.
+/// The most words of a reply to compare: the work is quadratic.
 const MOST_WORDS: usize = 2_000;
 
 pub(super) fn examine<'a>(conversation: &'a Conversation<'a>) -> impl Iterator<Item = Row> + use<'a> {
@@ -15,7 +15,7 @@ pub(super) fn examine<'a>(conversation: &'a Conversation<'a>) -> impl Iterator<I
     let compat = conversation.is_compat();
     conversation.replies().map(move |(turn, reply)| {
         let score = score(reply);
-        // Revision 9043c93 has the comparison the wrong way round.
+        // Revision 9043c93 compares the wrong way round.
         let passes = if compat { score >= threshold } else { score <= threshold };
         let mut row =
             Row::new(Requirement::Stutter, turn, passes, format!("stutter score {score:.3}, at most {threshold}"));
@@ -24,8 +24,8 @@ pub(super) fn examine<'a>(conversation: &'a Conversation<'a>) -> impl Iterator<I
     })
 }
 
-/// For each length of a run of words, from 2 to all but one, how often its most frequent run comes again, times its
-/// length, over the number of words.
+/// For each length of a run of words, from 2 to all but one, how often its most frequent run recurs, times its length,
+/// divided by the number of words.
 fn score(reply: &str) -> f64 {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     let words: Vec<usize> = reply
@@ -37,7 +37,7 @@ fn score(reply: &str) -> f64 {
         })
         .collect();
     let count = words.len();
-    // Which run begins at each place: runs of one more word are pairs of a run and a word.
+    // The run that starts at each position: a longer run is a pair of a run and a word.
     let mut runs = words.clone();
     let mut repeated = 0;
     for length in 2..count {
@@ -64,7 +64,7 @@ fn score(reply: &str) -> f64 {
 mod tests {
     use super::score;
 
-    /// The formula as it is written.
+    /// The formula as written.
     fn slowly(reply: &str) -> f64 {
         let words: Vec<&str> = reply.split_whitespace().collect();
         let count = words.len();

@@ -1,26 +1,35 @@
 //! Each requirement's share of passed replies, and how it falls with the level of error.
 
 use record::{
-    Finding, Judgment, Scope,
+    Finding, Judgment, Jury, Scope,
     battery::{Histogram, Total, count},
 };
 use scenario::battery::{LEVELS, Requirement};
 use serde_json::json;
 
 use super::{conversation::Conversation, row::Row};
+use crate::judge_pool::{JudgePool, objection_to_scores};
 
 /// One judgment for each requirement that some reply was examined for.
-pub(super) fn judgments(conversation: &Conversation<'_>, rows: &[Row]) -> Vec<Judgment> {
+pub(super) fn judgments(conversation: &Conversation<'_>, rows: &[Row], pool: &dyn JudgePool) -> Vec<Judgment> {
     let requirements = conversation.battery.requirements().into_iter();
-    requirements.filter_map(|requirement| judgment(conversation, requirement, rows)).collect()
+    requirements.filter_map(|requirement| judgment(conversation, requirement, rows, pool)).collect()
 }
 
-fn judgment(conversation: &Conversation<'_>, requirement: Requirement, rows: &[Row]) -> Option<Judgment> {
+fn judgment(
+    conversation: &Conversation<'_>,
+    requirement: Requirement,
+    rows: &[Row],
+    pool: &dyn JudgePool,
+) -> Option<Judgment> {
     let mut total: Total = [0, 0];
     let mut levels: Histogram = [[0, 0]; LEVELS];
     let mut undecided: Vec<&Row> = Vec::new();
+    let (mut judged, mut words) = (None, 0_u32);
     for row in rows.iter().filter(|row| row.cell.requirement == requirement && row.cell.counted) {
         count(&mut total, row.finding);
+        judged = judged.or_else(|| objection_to_scores(pool, &row.ballots));
+        words = words.saturating_add(conversation.words(row.turn));
         if let Some(values) = row.cell.values {
             count(&mut levels[values.level()], row.finding);
         }
@@ -35,7 +44,7 @@ fn judgment(conversation: &Conversation<'_>, requirement: Requirement, rows: &[R
     }
     let required = conversation.battery.required(requirement);
     let holds = |passed: u64| passed as f64 >= required * all as f64 - 1e-9;
-    // What could not be scored decides only where it could make the difference.
+    // Replies without a score matter only if they could make the difference.
     let (finding, failure) = if holds(passed) {
         (Finding::Pass, None)
     } else if !holds(passed + undecided.len() as u64) {
@@ -57,6 +66,8 @@ fn judgment(conversation: &Conversation<'_>, requirement: Requirement, rows: &[R
         }
         evidence = Some(json!({ "levels": levels }).to_string());
     }
+    // A judge that fails counts, measured or not.
+    let uncalibrated = judged.filter(|_| failure.is_none()).map(String::from);
     Some(Judgment {
         check: requirement.id().to_owned(),
         name: None,
@@ -68,9 +79,10 @@ fn judgment(conversation: &Conversation<'_>, requirement: Requirement, rows: &[R
         evidence,
         failure,
         line: 0,
-        required: true,
+        required: uncalibrated.is_none(),
         weight: 1.0,
         ballots: Vec::new(),
-        jury: None,
+        jury: uncalibrated.map(|reason| Jury { words, uncalibrated: Some(reason) }),
+        custom: None,
     })
 }

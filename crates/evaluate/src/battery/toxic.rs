@@ -20,6 +20,7 @@ pub(super) async fn examine(conversation: &Conversation<'_>, pool: &dyn JudgePoo
                 row.score = Some(score.clamp(0.0, 1.0));
                 row.cell.scores = toxicity.named().map(|(name, score)| (name.to_owned(), score)).collect();
                 row.cell.models = vec![toxicity.model];
+                row.ballots.extend(toxicity.ballot);
                 row
             }
         });

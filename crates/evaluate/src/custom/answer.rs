@@ -1,4 +1,4 @@
-//! What a custom check answers, and what it means. An answer that is not exactly in this form decides nothing.
+//! The answer of a custom check, and its meaning. An answer that is not exactly in this form decides nothing.
 
 use serde::Deserialize;
 
@@ -66,9 +66,12 @@ impl Answer {
         }
         let reaches = threshold.zip(written.score).map(|(least, score)| score >= least);
         let decision = match (written.pass, reaches) {
+            (Some(Some(pass)), _) if written.not_applicable => {
+                return Err(format!("`not_applicable` is true, and `pass` is {pass}"));
+            }
             _ if written.not_applicable => Decision::NotApplicable,
             (Some(None), _) => Decision::Undecided,
-            // Nobody could say which of the two counts.
+            // It would be unclear which of the two counts.
             (Some(Some(pass)), Some(reaches)) if pass != reaches => {
                 let score = written.score.unwrap_or_default();
                 let least = threshold.unwrap_or_default();
@@ -164,7 +167,7 @@ mod tests {
     use super::Answer;
 
     #[test]
-    fn what_an_answer_means() {
+    fn the_meaning_of_answers() {
         let rows = [
             (r#"{"pass":true,"reason":"fits"}"#, None, Finding::Pass, "sum: fits"),
             (r#"{"pass":false}"#, None, Finding::Fail, "sum: fail"),
@@ -196,6 +199,7 @@ mod tests {
             (r#"{"pass":true,"findings":[{"id":"a","score":-1}]}"#, None, "from 0 to 1"),
             (r#"{"pass":true,"findings":[{"pass":true}]}"#, None, "missing field `id`"),
             (r#"{"pass":true,"score":0.1}"#, Some(0.8), "where 0.8 is required"),
+            (r#"{"pass":false,"not_applicable":true}"#, None, "`not_applicable` is true, and `pass` is false"),
         ] {
             let found = Answer::read(text, threshold).unwrap_err();
             assert!(found.contains(why), "{text}: {found}");

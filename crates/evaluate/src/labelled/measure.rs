@@ -1,4 +1,4 @@
-//! What a labelled text is measured for.
+//! The measure of a labelled text.
 
 use scenario::battery::Thresholds;
 
@@ -11,7 +11,7 @@ pub enum LabelledMeasure {
     NextSentence,
     /// An index into [`TOXICITY`].
     Toxicity(usize),
-    /// How alike the right answer and the answering part of a reply are.
+    /// How similar the right answer and the answering part of a reply are.
     Answer,
 }
 
@@ -36,7 +36,7 @@ impl LabelledMeasure {
         }
     }
 
-    /// What its texts are, in their order.
+    /// The roles of its texts, in order.
     #[must_use]
     pub fn texts(self) -> &'static [&'static str] {
         match self {

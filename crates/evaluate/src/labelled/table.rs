@@ -1,5 +1,5 @@
-//! Labelled texts as a CSV table: the columns `measure`, `label`, `text1`, and `text2` and `text3` where a measure takes
-//! as many.
+//! Labelled texts as a CSV table: the columns `measure`, `label`, `text1`, and `text2` and `text3` for measures of
+//! several texts.
 
 use std::{collections::BTreeMap, io::Read as _};
 
@@ -41,9 +41,7 @@ pub(super) fn open(text: &str, path: &str, findings: &mut Findings) -> Result<Do
         if record.len() != header.len() {
             let message = format!("this row has {} columns, and the first has {}", record.len(), header.len());
             findings.error(Spot::at(line, 0), message);
-            findings.help(
-                "a text with a comma or a line break stands in \"quotes\", and a quote within them is written twice",
-            );
+            findings.help("put a text with a comma or a line break in \"quotes\", and write a quote inside it twice");
             continue;
         }
         lines.insert(format!("samples[{}]", rows.len()), line);
@@ -89,7 +87,7 @@ fn check_header(header: &StringRecord, path: &str) -> Result<(), Diagnostic> {
 fn row(header: &StringRecord, record: &StringRecord) -> Value {
     let cell = |name: &str| header.iter().position(|column| column == name).and_then(|place| record.get(place));
     let mut texts: Vec<&str> = COLUMNS[2..].iter().filter_map(|name| cell(name)).collect();
-    // Measures with fewer texts leave the last columns empty. A text that the measure takes can be empty too.
+    // Measures of fewer texts leave the last columns empty. A text that the measure uses can be empty too.
     let wanted = cell("measure").and_then(LabelledMeasure::parse).map_or(0, |measure| measure.texts().len());
     while texts.len() > wanted && texts.last().is_some_and(|text| text.is_empty()) {
         texts.pop();

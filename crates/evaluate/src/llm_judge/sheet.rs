@@ -1,14 +1,22 @@
-//! One sheet with the question and all capabilities, or with the fields of the author's own schema.
+//! One sheet with the question and all capabilities, and a reply in the author's own schema.
 
-use scenario::check::{Expected, JudgeRule};
-use serde_json::{Map, Value, json};
+use scenario::check::{Expected, JudgeRule, Judging};
+use serde_json::{Map, Value};
 
+use super::capability::Capability;
 use crate::{
     error::Error,
-    question::{self, CONFIDENCE, Form, Verdict, number_of, reasoning_of},
+    question::{self, Beside, Form, Open, Scale, Verdict, entries, form_with, number_of, reasoning_of},
 };
 
-/// A reply that fits the form and holds what the check needs.
+/// The meaning of `confidence` beside a judgment. Models report how sure they are of their answer, also of a no.
+const CONFIDENCE: &str = "how sure you are of this judgment, from 0.5 (it could be otherwise) to 1 (certain)";
+/// Of the answer about one capability, with a quote.
+const CAPABILITY_TOKENS: u32 = 400;
+/// The field of the answers about capabilities.
+pub(super) const CAPABILITIES: &str = "capabilities";
+
+/// A reply that fits the author's schema and has everything that the check needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sheet {
     /// Empty if the schema of the check has no such field.
@@ -18,12 +26,6 @@ pub(super) struct Sheet {
     pub(super) capabilities: Vec<Capability>,
     pub(super) reasoning: String,
     pub(super) raw: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Capability {
-    pub(super) achieved: bool,
-    pub(super) reasoning: String,
 }
 
 /// The author's question, then the checklist in order.
@@ -38,11 +40,23 @@ pub(super) fn question(rule: &JudgeRule) -> String {
     text
 }
 
-/// The schema of the check if it has one.
-pub(super) fn form(rule: &JudgeRule) -> Result<Form, Error> {
+/// The form with a ballot, and another for each capability.
+pub(super) fn form(rule: &JudgeRule, scale: Scale<'_>, judging: &Judging) -> Result<Form, Error> {
     let count = rule.capabilities.len();
-    let mut meaning = "`reasoning` is one to four sentences; ".to_owned();
-    if count > 0 {
+    let capabilities = Beside {
+        name: CAPABILITIES,
+        schema: entries(count, Scale::YesNo, judging),
+        meaning: "`capabilities` has one entry for each listed capability, in the order of the list, whose `judgment` says \
+                  whether the agent's work shows it",
+        tokens: u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(CAPABILITY_TOKENS),
+    };
+    form_with(scale, judging, Some(capabilities))
+}
+
+/// The form with the author's schema.
+pub(super) fn form_of_schema(rule: &JudgeRule, schema: &Value) -> Result<Form, Error> {
+    let mut meaning = "Where the schema has these fields: `reasoning` is one to four sentences; ".to_owned();
+    if !rule.capabilities.is_empty() {
         meaning.push_str("`capabilities` has one entry for each listed capability, in the order of the list; ");
     }
     meaning.push_str(match &rule.expected {
@@ -53,28 +67,7 @@ pub(super) fn form(rule: &JudgeRule) -> Result<Form, Error> {
         }
     });
     meaning.push_str(&format!("; `confidence` is {CONFIDENCE}."));
-    if let Some(schema) = &rule.json_schema {
-        return Form::new(schema.clone(), format!("Where the schema has these fields: {meaning}"), 1_000);
-    }
-    let mut properties = Map::new();
-    properties.insert("reasoning".to_owned(), json!({ "type": "string" }));
-    let entry = json!({
-        "type": "object",
-        "properties": { "reasoning": { "type": "string" }, "achieved": { "type": "boolean" } },
-        "required": ["reasoning", "achieved"],
-        "additionalProperties": false,
-    });
-    let capabilities = json!({ "type": "array", "items": entry, "minItems": count, "maxItems": count });
-    properties.insert("capabilities".to_owned(), capabilities);
-    let judgment = match &rule.expected {
-        Expected::Says(_) => json!({ "type": "string", "minLength": 1 }),
-        _ => json!({ "type": "string", "enum": ["yes", "no"] }),
-    };
-    properties.insert("judgment".to_owned(), judgment);
-    let confidence = json!({ "type": "number", "minimum": 0, "maximum": 1, "description": CONFIDENCE });
-    properties.insert("confidence".to_owned(), confidence);
-    let entries = u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(100);
-    Form::of_properties(Value::Object(properties), meaning, entries.saturating_add(800))
+    Form::new(schema.clone(), meaning, 1_000)
 }
 
 impl Sheet {
@@ -94,7 +87,7 @@ impl Sheet {
             judgment,
             confidence,
             capabilities: capabilities_of(&fields, capabilities)?,
-            reasoning: reasoning_of(&fields),
+            reasoning: reasoning_of(&fields)?,
             raw: Value::Object(fields).to_string(),
         };
         sheet.suits(expected)?;
@@ -140,16 +133,24 @@ impl Sheet {
     }
 }
 
+/// One for each listed capability; none if the reply has no such field.
 fn capabilities_of(fields: &Map<String, Value>, count: usize) -> Result<Vec<Capability>, String> {
-    let Some(entries) = fields.get("capabilities").filter(|_| count > 0) else { return Ok(Vec::new()) };
+    let Some(entries) = fields.get(CAPABILITIES).filter(|_| count > 0) else { return Ok(Vec::new()) };
+    let none = || format!("`capabilities` does not judge each of the {count} listed");
+    let entries = entries.as_array().filter(|entries| entries.len() == count).ok_or_else(none)?;
     let read = |entry: &Value| {
-        let achieved = entry.get("achieved")?.as_bool()?;
-        let reasoning = entry.get("reasoning").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Some(Capability { achieved, reasoning })
+        let fields = entry.as_object().ok_or_else(none)?;
+        let achieved = fields.get("achieved").and_then(achieved_of).ok_or_else(none)?;
+        Ok(Capability { achieved, reasoning: reasoning_of(fields)? })
     };
-    entries
-        .as_array()
-        .filter(|entries| entries.len() == count)
-        .and_then(|entries| entries.iter().map(read).collect())
-        .ok_or_else(|| format!("`capabilities` does not judge each of the {count} listed"))
+    entries.iter().map(read).collect()
+}
+
+fn achieved_of(value: &Value) -> Option<Result<bool, Open>> {
+    match (value.as_bool(), value.as_str()) {
+        (Some(achieved), _) => Some(Ok(achieved)),
+        (_, Some("not_applicable")) => Some(Err(Open::NotApplicable)),
+        (_, Some("cannot_tell")) => Some(Err(Open::CannotTell)),
+        _ => None,
+    }
 }

@@ -19,19 +19,25 @@ const TOKENS: u32 = 800;
 /// Visible tokens of one quote.
 const TOKENS_OF_QUOTE: u32 = 150;
 const MOST_QUOTES: u32 = 3;
-/// What is kept of a judge's reasoning.
+/// How much of a judge's reasoning is kept.
 const REASONING_CHARACTERS: usize = 1_200;
+/// See [`Verdict::Millionths`].
+const MILLION: f64 = 1e6;
 
-/// What a verdict can be.
+/// The possible verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale<'a> {
     /// The answer to a question.
     YesNo,
+    /// The same for a caller with a threshold: an unsure yes is below it and contradicts nothing.
+    Sureness,
     /// The answer to an open question, in a few words.
     Words,
+    /// A number from 0 to 1.
+    Share,
     /// How well a criterion is met.
     Marks,
-    /// A number, and what each number means.
+    /// A number, and the meaning of each number.
     Points(&'a std::collections::BTreeMap<i64, String>),
 }
 
@@ -44,6 +50,8 @@ pub(crate) enum Verdict {
     NotApplicable,
     CannotTell,
     Point(i64),
+    /// A number from 0 to 1, times a million.
+    Millionths(i64),
     Words(String),
 }
 
@@ -60,14 +68,16 @@ impl Scale<'_> {
     /// The name of the field. ElizaOS calls the answer to a question a judgment.
     fn field(self) -> &'static str {
         match self {
-            Self::YesNo | Self::Words => "judgment",
-            Self::Marks | Self::Points(_) => "verdict",
+            Self::YesNo | Self::Sureness | Self::Words => "judgment",
+            Self::Marks | Self::Points(_) | Self::Share => "verdict",
         }
     }
 
     fn schema(self) -> Value {
         match self {
-            Self::YesNo => json!({ "type": "string", "enum": ["yes", "no", "not_applicable", "cannot_tell"] }),
+            Self::YesNo | Self::Sureness => {
+                json!({ "type": "string", "enum": ["yes", "no", "not_applicable", "cannot_tell"] })
+            }
             Self::Words => json!({ "type": "string", "minLength": 1 }),
             Self::Marks => {
                 json!({ "type": "string", "enum": ["met", "partly", "not_met", "not_applicable", "cannot_tell"] })
@@ -76,6 +86,10 @@ impl Scale<'_> {
                 let points = anchors.keys().map(|point| json!(point));
                 json!({ "enum": points.chain([json!("not_applicable"), json!("cannot_tell")]).collect::<Vec<_>>() })
             }
+            Self::Share => json!({ "anyOf": [
+                { "type": "number", "minimum": 0, "maximum": 1 },
+                { "type": "string", "enum": ["not_applicable", "cannot_tell"] },
+            ] }),
         }
     }
 
@@ -83,11 +97,12 @@ impl Scale<'_> {
         const OTHER: &str = "\"not_applicable\" if the question is about something that does not occur in the material, \
             \"cannot_tell\" if the material holds no evidence for either answer";
         match self {
-            Self::YesNo => format!(
+            Self::YesNo | Self::Sureness => format!(
                 "`judgment` is \"yes\" or \"no\", the answer to the question (if it is a task to assess rather than a \
                  question, \"yes\" means that the agent did it well), {OTHER}"
             ),
-            Self::Words => "`judgment` is your answer to the question in a few words".to_owned(),
+            Self::Words => format!("`judgment` is your answer to the question in a few words, {OTHER}"),
+            Self::Share => format!("`verdict` is the number asked for, from 0 to 1, {OTHER}"),
             Self::Marks => format!(
                 "`verdict` is \"met\" where nothing is missing, \"not_met\" where nothing or hardly anything of it is \
                  there, \"partly\" between the two, {OTHER}"
@@ -103,14 +118,17 @@ impl Scale<'_> {
         if let (Self::Points(anchors), Some(point)) = (self, value.as_i64()) {
             return anchors.contains_key(&point).then_some(Verdict::Point(point));
         }
+        if let (Self::Share, Some(number)) = (self, value.as_f64()) {
+            return (0.0..=1.0).contains(&number).then(|| Verdict::Millionths((number * MILLION).round() as i64));
+        }
         let word = value.as_str()?.trim();
         match (self, word) {
-            (Self::Words, "") => None,
-            (Self::Words, words) => Some(Verdict::Words(words.to_owned())),
             (_, "not_applicable") => Some(Verdict::NotApplicable),
             (_, "cannot_tell") => Some(Verdict::CannotTell),
-            (Self::YesNo, "yes") | (Self::Marks, "met") => Some(Verdict::Met),
-            (Self::YesNo, "no") | (Self::Marks, "not_met") => Some(Verdict::NotMet),
+            (Self::Words, "") => None,
+            (Self::Words, words) => Some(Verdict::Words(words.to_owned())),
+            (Self::YesNo | Self::Sureness, "yes") | (Self::Marks, "met") => Some(Verdict::Met),
+            (Self::YesNo | Self::Sureness, "no") | (Self::Marks, "not_met") => Some(Verdict::NotMet),
             (Self::Marks, "partly") => Some(Verdict::Partly),
             _ => None,
         }
@@ -127,7 +145,26 @@ impl Verdict {
             Self::NotApplicable => "not applicable".to_owned(),
             Self::CannotTell => "cannot tell".to_owned(),
             Self::Point(point) => point.to_string(),
+            Self::Millionths(millionths) => (*millionths as f64 / MILLION).to_string(),
             Self::Words(words) => words.clone(),
+        }
+    }
+
+    /// As the judge of a question says it.
+    pub(crate) fn answer(&self) -> String {
+        match self {
+            Self::Met => "yes".to_owned(),
+            Self::NotMet => "no".to_owned(),
+            other => other.name(),
+        }
+    }
+
+    /// What votes are counted by: all numbers are one kind of answer.
+    pub(crate) fn kind(&self) -> Self {
+        match self {
+            Self::Point(_) => Self::Point(0),
+            Self::Millionths(_) => Self::Millionths(0),
+            other => other.clone(),
         }
     }
 
@@ -137,7 +174,7 @@ impl Verdict {
             Self::Met => matches!(evidence, Evidence::Met | Evidence::Both),
             Self::NotMet => matches!(evidence, Evidence::NotMet | Evidence::Both),
             Self::Partly => !matches!(evidence, Evidence::Given | Evidence::None),
-            Self::Point(_) | Self::Words(_) => evidence == Evidence::Both,
+            Self::Point(_) | Self::Millionths(_) | Self::Words(_) => evidence == Evidence::Both,
             Self::NotApplicable | Self::CannotTell => false,
         }
     }
@@ -145,14 +182,32 @@ impl Verdict {
 
 /// The form of one ballot.
 pub(crate) fn form(scale: Scale<'_>, judging: &Judging) -> Result<Form, Error> {
+    form_with(scale, judging, None)
+}
+
+/// A field that a form has beside those of its ballot.
+pub(crate) struct Beside {
+    pub(crate) name: &'static str,
+    pub(crate) schema: Value,
+    pub(crate) meaning: &'static str,
+    pub(crate) tokens: u32,
+}
+
+/// The form of one ballot, and perhaps one more field before it.
+pub(crate) fn form_with(scale: Scale<'_>, judging: &Judging, beside: Option<Beside>) -> Result<Form, Error> {
     let quoted = if judging.evidence == Evidence::None { 0 } else { MOST_QUOTES };
-    Form::of_properties(properties(scale, judging), meaning(scale, judging), TOKENS + quoted * TOKENS_OF_QUOTE)
+    let tokens = TOKENS + quoted * TOKENS_OF_QUOTE;
+    let (ballot, meaning) = (properties(scale, judging), meaning(scale, judging));
+    let Some(Beside { name, schema, meaning: of_field, tokens: more }) = beside else {
+        return Form::of_properties(Value::Object(ballot), meaning, tokens);
+    };
+    let properties = [(name.to_owned(), schema)].into_iter().chain(ballot).collect();
+    Form::of_properties(Value::Object(properties), format!("{of_field}; {meaning}"), tokens.saturating_add(more))
 }
 
 /// The form of several ballots in one answer, under the key `criteria`.
 pub(crate) fn form_of_many(count: usize, judging: &Judging) -> Result<Form, Error> {
-    let entry = object(properties(Scale::Marks, judging));
-    let list = json!({ "type": "array", "items": entry, "minItems": count, "maxItems": count });
+    let list = entries(count, Scale::Marks, judging);
     let meaning = format!(
         "`criteria` has one entry for each listed criterion, in the order of the list. In each: {}",
         meaning(Scale::Marks, judging)
@@ -161,7 +216,31 @@ pub(crate) fn form_of_many(count: usize, judging: &Judging) -> Result<Form, Erro
     Form::of_properties(json!({ "criteria": list }), meaning, entries.saturating_mul(TOKENS + TOKENS_OF_QUOTE))
 }
 
-fn properties(scale: Scale<'_>, judging: &Judging) -> Value {
+/// The schema of a list with so many ballots.
+pub(crate) fn entries(count: usize, scale: Scale<'_>, judging: &Judging) -> Value {
+    let entry = object(Value::Object(properties(scale, judging)));
+    json!({ "type": "array", "items": entry, "minItems": count, "maxItems": count })
+}
+
+/// Reads the list of so many ballots under this key.
+pub(crate) fn read_entries(
+    fields: &Map<String, Value>,
+    key: &str,
+    count: usize,
+    scale: Scale<'_>,
+    judging: &Judging,
+    material: &Material,
+) -> Result<Vec<Ballot>, Fault> {
+    let entries = fields.get(key).and_then(Value::as_array).filter(|entries| entries.len() == count);
+    let entries = entries.ok_or_else(|| format!("`{key}` does not judge each of the {count} listed"))?;
+    let one = |entry: &Value| match entry.as_object() {
+        Some(fields) => Ballot::read(fields, scale, judging, material),
+        None => Err(Fault::Form(format!("an entry of `{key}` is not an object"))),
+    };
+    entries.iter().map(one).collect()
+}
+
+fn properties(scale: Scale<'_>, judging: &Judging) -> Map<String, Value> {
     let reasoning = ("reasoning", json!({ "type": "string" }));
     let quote = json!({
         "turn": { "type": "integer" },
@@ -176,7 +255,7 @@ fn properties(scale: Scale<'_>, judging: &Judging) -> Value {
         JudgeForm::ReasonFirst => [reasoning].into_iter().chain(quotes).chain([verdict, confidence]).collect(),
         JudgeForm::VerdictFirst => [verdict, confidence].into_iter().chain(quotes).chain([reasoning]).collect(),
     };
-    Value::Object(ordered.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect())
+    ordered.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
 
 fn meaning(scale: Scale<'_>, judging: &Judging) -> String {
@@ -207,13 +286,14 @@ impl Ballot {
         let verdict = fields.get(name).and_then(|value| scale.read(value));
         let verdict = verdict.ok_or_else(|| format!("`{name}` is none of the allowed words"))?;
         let confidence = super::number_of(fields, "confidence")?;
-        if confidence < 0.5 {
+        if confidence < 0.5 && scale != Scale::Sureness {
             return Err(Fault::Form(super::contradiction(&verdict.name(), confidence)));
         }
-        let reasoning = match fields.get("reasoning").and_then(Value::as_str) {
-            Some(text) => text.chars().take(REASONING_CHARACTERS).collect(),
-            None => return Err(Fault::Form("there is no `reasoning`".to_owned())),
-        };
+        let reasoning = fields.get("reasoning").and_then(Value::as_str).unwrap_or_default().trim();
+        if reasoning.is_empty() {
+            return Err(Fault::Form("there is no `reasoning`".to_owned()));
+        }
+        let reasoning = reasoning.chars().take(REASONING_CHARACTERS).collect();
         let quotes = match fields.get("quotes") {
             None if judging.evidence == Evidence::None => Vec::new(),
             Some(Value::Array(quotes)) => quotes::verified(quotes, material)?,
@@ -230,6 +310,14 @@ impl Ballot {
         match self.verdict {
             Verdict::Met => Some(self.confidence),
             Verdict::NotMet => Some(super::complement(self.confidence)),
+            _ => None,
+        }
+    }
+
+    /// 0 to 1, if the verdict is such a number.
+    pub(crate) fn share(&self) -> Option<f64> {
+        match self.verdict {
+            Verdict::Millionths(millionths) => Some(millionths as f64 / MILLION),
             _ => None,
         }
     }

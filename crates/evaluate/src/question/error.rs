@@ -1,8 +1,8 @@
-//! Why a judge gave no answer.
+//! Why a judge gave no answer, or one that decides nothing.
 
 use record::FailureKind;
 
-/// Each try is a call of its own, with its own seed.
+/// Each try is a separate call, with its own seed.
 pub const TRIES: u32 = 3;
 
 /// Why there is no answer; never the agent's fault.
@@ -23,7 +23,7 @@ pub enum Error {
     Truncated { limit: u32, reply: String },
     /// The votes tie.
     #[error("decide by the judge's votes: {counted}")]
-    Tied { counted: String },
+    Tied { counted: String, ballots: Vec<record::Ballot> },
 }
 
 impl Error {
@@ -40,17 +40,15 @@ impl Error {
             Self::Tied { .. } => FailureKind::Undecided,
         }
     }
+}
 
-    /// The judge's last reply, if it answered.
-    #[must_use]
-    pub fn reply(&self) -> Option<&str> {
-        match self {
-            Self::Failed(_) | Self::Tied { .. } => None,
-            Self::Malformed { reply, .. } | Self::NoEvidence { reply, .. } | Self::Truncated { reply, .. } => {
-                Some(reply)
-            }
-        }
-    }
+/// Why an answer decides nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Open {
+    /// The question is about something that does not occur.
+    NotApplicable,
+    /// There is no evidence for either answer.
+    CannotTell,
 }
 
 /// What is wrong with one reply.

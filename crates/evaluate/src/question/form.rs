@@ -15,9 +15,9 @@ pub(crate) struct Form {
     pub(crate) schema: Value,
     /// The schema as the prompt shows it.
     schema_text: String,
-    /// What the fields mean, for the prompt.
+    /// The meaning of the fields, for the prompt.
     meaning: String,
-    /// The limit of the visible answer. The reserve for reasoning of the endpoint comes on top of it.
+    /// The limit of the visible answer. The endpoint's reserve for reasoning comes on top.
     pub(crate) max_tokens: u32,
     validator: Validator,
 }
@@ -34,7 +34,7 @@ impl Form {
         Self::new(object(properties), meaning, max_tokens)
     }
 
-    /// The schema, and what its fields mean.
+    /// The schema, and the meaning of its fields.
     pub(super) fn texts(&self) -> [&str; 2] {
         [&self.schema_text, &self.meaning]
     }

@@ -1,4 +1,6 @@
-//! The subject of a question: turns and replies as one line of JSON, bounded in size.
+//! The subject of a question: turns and replies as one line of JSON, bounded in size, and the images that the user showed.
+
+mod surroundings;
 
 use std::borrow::Cow;
 
@@ -6,32 +8,42 @@ use record::{
     Turn,
     turn::{Origin, Part, ToolCall},
 };
+use scenario::{Action, Message, Step, check::JudgeSees};
 use serde_json::{Map, Value, json};
 
+pub(super) use self::surroundings::legend;
 use crate::{excerpt::boundary, subject::Subject};
 
 /// The limit of all texts together, in bytes before JSON escapes. A hostile reply must not fill a judge's window.
 const TOTAL_BYTES: usize = 256 << 10;
 /// The limit of one text, in bytes.
 const TEXT_BYTES: usize = 32 << 10;
-/// What is left of each text of a turn that is cut, without the note of what is left out.
+/// How much of each text remains in a turn that is cut, without the note about the omission.
 const SKELETON_BYTES: usize = 80;
 
 /// The data of a prompt. It comes from the record, so it can contain anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Material {
     json: String,
+    /// Addresses of images. The JSON names them by their numbers, from 1.
+    images: Vec<String>,
 }
 
 impl Material {
-    /// The turns of the subject, or its reply if it has no turns.
+    /// The turns of the subject, or its reply if it has no turns, and what else the check shows its judge.
     #[must_use]
     pub fn of(subject: &Subject<'_>) -> Self {
-        if subject.turns.is_empty() {
-            let reply = shortened(subject.reply, TEXT_BYTES);
-            return Self::new(&json!({ "reply": reply }));
+        let (mut fields, mut images) = (Map::new(), Vec::new());
+        if !subject.judging.sees.is_empty() {
+            surroundings::add(subject, &mut fields, &mut images);
         }
-        Self::of_turns(subject.turns)
+        // They come last: models give the end of a text most weight.
+        if subject.turns.is_empty() {
+            fields.insert("reply".to_owned(), shortened(subject.reply, TEXT_BYTES).into());
+        } else {
+            fields.insert("turns".to_owned(), turns_of(subject.turns, subject.steps, &mut images));
+        }
+        Self { images, ..Self::new(&Value::Object(fields)) }
     }
 
     /// Texts under names of gabfest.
@@ -42,15 +54,12 @@ impl Material {
         Self::new(&Value::Object(texts))
     }
 
-    /// A conversation, oldest turn first.
+    /// A conversation, oldest turn first. `steps`: those of the scenario, which have the images that the user showed.
     #[must_use]
-    pub fn of_turns(turns: &[Turn]) -> Self {
-        let of_turn = |turn: &Turn| 2 + turn.messages.len() + turn.actions.len() + 3 * turn.tool_calls.len();
-        let texts: usize = turns.iter().map(of_turn).sum();
-        let limit = TEXT_BYTES.min(TOTAL_BYTES / texts.max(1));
-        let turns: Vec<Value> =
-            turns.iter().enumerate().map(|(index, turn)| value_of(turn, index + 1, limit)).collect();
-        Self::new(&json!({ "turns": turns }))
+    pub fn of_turns(turns: &[Turn], steps: &[Step]) -> Self {
+        let mut images = Vec::new();
+        let json = json!({ "turns": turns_of(turns, steps, &mut images) });
+        Self { images, ..Self::new(&json) }
     }
 
     #[cfg(test)]
@@ -59,11 +68,12 @@ impl Material {
     }
 
     fn new(json: &Value) -> Self {
-        Self { json: json.to_string() }
+        Self { json: json.to_string(), images: Vec::new() }
     }
 
-    /// The same with the texts of turns cut, if it has more than so many bytes, and the number of turns that were cut. The
-    /// first and the last turn and those with tool calls stay whole. `None`: nothing has to be cut, or nothing can be.
+    /// The same material with the texts of turns cut, if it has more bytes than this, and the number of cut turns. The
+    /// first and the last turn and those with tool calls stay whole. `None`: nothing needs to be cut, or nothing can
+    /// be.
     pub(super) fn within(&self, most_bytes: usize) -> Option<(Self, u32)> {
         if self.json.len() <= most_bytes {
             return None;
@@ -78,11 +88,40 @@ impl Material {
                 cut_texts(turn, SKELETON_BYTES);
             }
         }
-        (shortened > 0).then(|| (Self::new(&value), shortened))
+        (shortened > 0).then(|| (Self { images: self.images.clone(), ..Self::new(&value) }, shortened))
     }
 
     pub(super) fn json(&self) -> &str {
         &self.json
+    }
+
+    pub(super) fn images(&self) -> &[String] {
+        &self.images
+    }
+}
+
+fn turns_of(turns: &[Turn], steps: &[Step], images: &mut Vec<String>) -> Value {
+    let of_turn = |turn: &Turn| 2 + turn.messages.len() + turn.actions.len() + 3 * turn.tool_calls.len();
+    let texts: usize = turns.iter().map(of_turn).sum();
+    let limit = TEXT_BYTES.min(TOTAL_BYTES / texts.max(1));
+    let value = |(index, turn): (usize, &Turn)| {
+        let mut fields = fields_of(turn, index + 1, limit);
+        let step = usize::try_from(turn.step).ok().and_then(|number| steps.get(number.checked_sub(1)?));
+        // A scripted step is one turn.
+        if let (Some(Action::Say { messages, .. }), Origin::Scripted) = (step.map(|step| &step.action), turn.speaker) {
+            show(messages, images, &mut fields);
+        }
+        Value::Object(fields)
+    };
+    turns.iter().enumerate().map(value).collect()
+}
+
+/// Adds the images of messages, and their numbers to the fields.
+fn show(messages: &[Message], images: &mut Vec<String>, fields: &mut Map<String, Value>) {
+    let first = images.len();
+    images.extend(messages.iter().flat_map(Message::images).map(str::to_owned));
+    if images.len() > first {
+        fields.insert("images".to_owned(), (first + 1..=images.len()).collect());
     }
 }
 
@@ -102,7 +141,7 @@ fn cut_texts(value: &mut Value, limit: usize) {
 }
 
 /// Turns are numbered from 1 within the material, so that a question can name one.
-fn value_of(turn: &Turn, number: usize, limit: usize) -> Value {
+fn fields_of(turn: &Turn, number: usize, limit: usize) -> Map<String, Value> {
     let text = |text: &str| Value::from(shortened(text, limit));
     let mut fields = Map::new();
     fields.insert("turn".to_owned(), json!(number));
@@ -133,7 +172,7 @@ fn value_of(turn: &Turn, number: usize, limit: usize) -> Value {
     if !turn.actions.is_empty() {
         fields.insert("actions".to_owned(), turn.actions.iter().map(|action| text(action)).collect());
     }
-    Value::Object(fields)
+    fields
 }
 
 /// Characters that people do not see, and that can hide instructions to a judge: control, bidirectional, zero-width and tag
@@ -153,8 +192,8 @@ fn is_invisible(letter: char) -> bool {
         )
 }
 
-/// Without invisible characters. Of a text above the limit: the first three quarters and the last quarter of the limit, with a
-/// note of what is left out.
+/// Removes invisible characters. Of a text above the limit it keeps the start (three quarters of the limit) and the end
+/// (one quarter), with a note about the omission.
 fn shortened(text: &str, limit_bytes: usize) -> Cow<'_, str> {
     if text.contains(is_invisible) {
         let visible = text.replace(is_invisible, "");

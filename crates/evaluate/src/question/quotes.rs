@@ -1,7 +1,8 @@
-//! Verifies that a judge's quotes stand in the material, in a message of the speaker that the judge names.
+//! Verifies that a judge's quotes are in the material, in a message of the speaker that the judge names.
 //!
-//! Case, white space, punctuation and Unicode variants do not count, and `…` stands for words left out. A quote has at least
-//! two words, unless it is a whole message. The number of its turn is corrected, because judges miscount.
+//! Case, white space, punctuation and Unicode variants do not count, and `…` replaces omitted words. A quote has at least
+//! two words, unless it is a whole message. The number of its turn is corrected, because judges miscount. What was said before
+//! the first turn is turn 0, and the end state was said by a tool.
 
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization as _;
@@ -12,13 +13,13 @@ use crate::excerpt::{SHORT_BYTES, excerpt};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Quote {
-    /// 1 where the material has no turns.
+    /// 1 if the material has no turns.
     pub(crate) turn: u64,
     pub(crate) who: String,
     pub(crate) text: String,
 }
 
-/// The quotes with the turns in which they stand.
+/// The quotes with their turns.
 pub(super) fn verified(quotes: &[Value], material: &Material) -> Result<Vec<Quote>, Fault> {
     if quotes.is_empty() {
         return Ok(Vec::new());
@@ -46,7 +47,7 @@ fn verify(quote: &Value, messages: &[Message]) -> Result<Quote, Fault> {
         message.who == who && (message.text == pieces.join(" ") || words >= 2 && contains(&message.text, &pieces))
     };
     let found = messages.iter().filter(holds);
-    // The turn that the judge names, if the words stand there too.
+    // The turn that the judge names, if it has the words too.
     match found.min_by_key(|message| message.turn.abs_diff(turn)) {
         Some(message) if !pieces.is_empty() => {
             Ok(Quote { turn: message.turn, who: who.to_owned(), text: text.to_owned() })
@@ -57,14 +58,28 @@ fn verify(quote: &Value, messages: &[Message]) -> Result<Quote, Fault> {
 
 /// Whether the text holds the pieces in this order.
 fn contains(text: &str, pieces: &[String]) -> bool {
-    let mut rest = text;
-    pieces.iter().all(|piece| match rest.find(piece.as_str()) {
-        Some(at) => {
-            rest = &rest[at + piece.len()..];
-            true
+    let mut from = 0;
+    pieces.iter().all(|piece| end_of(piece, text, from).map(|end| from = end).is_some())
+}
+
+/// The end of the piece in the text after `from`, as whole words: "able to refund" is not in "unable to refund".
+fn end_of(piece: &str, text: &str, mut from: usize) -> Option<usize> {
+    let first = piece.chars().next()?;
+    loop {
+        let start = from + text.get(from..)?.find(piece)?;
+        let end = start + piece.len();
+        let before = text[..start].chars().next_back();
+        if !in_word(before, Some(first)) && !in_word(piece.chars().next_back(), text[end..].chars().next()) {
+            return Some(end);
         }
-        None => false,
-    })
+        from = start + first.len_utf8();
+    }
+}
+
+/// Whether both belong to one word. Scripts from Thai on, such as Chinese, do not separate words by spaces.
+fn in_word(left: Option<char>, right: Option<char>) -> bool {
+    let is_spaced = |letter: char| letter.is_alphanumeric() && letter < '\u{e00}';
+    left.zip(right).is_some_and(|(left, right)| is_spaced(left) && is_spaced(right))
 }
 
 /// Lowercase words in compatibility form, one space apart.
@@ -98,6 +113,11 @@ fn messages(material: &Material) -> Vec<Message> {
         }
         None => of_fields(&material, 1, &mut messages),
     }
+    let others = |name: &str| material.get(name).and_then(Value::as_array).into_iter().flatten();
+    others("before_the_first_turn").for_each(|message| of_fields(message, 0, &mut messages));
+    let last = turns.map_or(1, |turns| turns.len() as u64);
+    let mut read = |text: &str| messages.push(Message { turn: last, who: "tool", text: fold(text) });
+    others("end_state").for_each(|state| texts(state, &mut read));
     messages
 }
 
@@ -106,7 +126,7 @@ fn of_fields(fields: &Value, turn: u64, messages: &mut Vec<Message>) {
         let who = match name.as_str() {
             "user" | "program" => "user",
             "agent" | "printed" | "reply" | "text" | "actions" => "agent",
-            "tool_calls" | "tool_call" => "tool",
+            "tool_calls" | "tool_call" | "tool" => "tool",
             "in_order" => {
                 value.as_array().into_iter().flatten().for_each(|part| of_fields(part, turn, messages));
                 continue;
@@ -133,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quote_stands_in_a_message_of_its_speaker() {
+    fn a_quote_is_in_a_message_of_its_speaker() {
         let material = Material::of_json(json!({ "turns": [
             { "turn": 1, "user": "Where's my order?", "agent": "It was shipped on “Monday”, and arrives soon.", },
             { "turn": 2, "user": "Ok", "in_order": [
@@ -156,6 +176,9 @@ mod tests {
             ("tool", 2, "\"id\": 4711", Some(2)),
             ("agent", 2, "state: sent", None),
             ("agent", 1, "It will be refunded", None),
+            ("agent", 1, "t was shipped", None),
+            ("agent", 1, "arrives soo", None),
+            ("tool", 2, "id 47", None),
             ("agent", 1, "…", None),
             ("agent", 1, "", None),
         ];
@@ -168,5 +191,18 @@ mod tests {
         let quotes = [json!({ "turn": 1, "who": "agent", "text": "ÖFFNE die Tür" })];
         assert!(verified(&quotes, &ligature).is_ok(), "compatibility forms and combining marks are the same");
         assert!(matches!(verified(&[json!({ "turn": 1 })], &ligature), Err(Fault::Form(_))));
+        let refund = Material::of_texts(&[
+            ("reply", "I am unable to refund 300. We are able to refund 30."),
+            ("text", "我们已经退款给您"),
+        ]);
+        for (text, is_said) in [
+            ("able to refund 300", false),
+            ("able to refund 3", false),
+            ("able to refund 30", true),
+            ("已经退款", true),
+        ] {
+            let quotes = [json!({ "turn": 1, "who": "agent", "text": text })];
+            assert_eq!(verified(&quotes, &refund).is_ok(), is_said, "{text}");
+        }
     }
 }

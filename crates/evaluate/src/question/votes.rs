@@ -1,4 +1,4 @@
-//! The votes on one question, and what they come to.
+//! The votes on one question, and their result.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(crate) struct Votes<T> {
     pub(crate) asked: usize,
 }
 
-/// What a majority decides.
+/// The decision of a majority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Counted<T> {
     Majority(T),
@@ -35,26 +35,32 @@ impl<T> Votes<T> {
         (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
     }
 
-    /// For the record: `tell` gives the verdict, the probability of a yes, and the reason of a vote.
+    /// For the record: `tell` returns the verdict, the probability of a yes, and the reason of a vote.
     pub(crate) fn recorded(
         &self,
         criterion: &str,
         tell: impl Fn(&T) -> (String, Option<f64>, String),
     ) -> Vec<record::Ballot> {
-        let ballot = |heard: &Heard<T>| {
-            let (verdict, confidence, reason) = tell(&heard.answer);
-            record::Ballot {
-                criterion: excerpt(criterion, SHORT_BYTES).into_owned(),
-                model: heard.model.clone(),
-                digest: heard.digests.answer.clone(),
-                judge: heard.digests.judge.clone(),
-                verdict: excerpt(&verdict, SHORT_BYTES).into_owned(),
-                confidence,
-                reason: excerpt(&reason, 16 * SHORT_BYTES).into_owned(),
-                shortened_turns: heard.shortened_turns,
-            }
-        };
-        self.heard.iter().map(ballot).collect()
+        self.heard.iter().map(|heard| recorded_one(heard, criterion, &tell)).collect()
+    }
+}
+
+/// One vote for the record; see [`Votes::recorded`].
+pub(crate) fn recorded_one<T>(
+    heard: &Heard<T>,
+    criterion: &str,
+    tell: impl Fn(&T) -> (String, Option<f64>, String),
+) -> record::Ballot {
+    let (verdict, confidence, reason) = tell(&heard.answer);
+    record::Ballot {
+        criterion: excerpt(criterion, SHORT_BYTES).into_owned(),
+        model: heard.model.clone(),
+        digest: heard.digests.answer.clone(),
+        judge: heard.digests.judge.clone(),
+        verdict: excerpt(&verdict, SHORT_BYTES).into_owned(),
+        confidence,
+        reason: excerpt(&reason, 16 * SHORT_BYTES).into_owned(),
+        shortened_turns: heard.shortened_turns,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the votes on one criterion come to.
+//! The result of the votes on one criterion.
 
 use scenario::check::Criterion;
 
@@ -31,7 +31,7 @@ pub(super) enum Worth {
     Unknown,
 }
 
-/// What a criterion is marked by.
+/// The scale of a criterion.
 pub(super) fn scale(criterion: &Criterion) -> Scale<'_> {
     if criterion.anchors.is_empty() { Scale::Marks } else { Scale::Points(&criterion.anchors) }
 }
@@ -39,11 +39,7 @@ pub(super) fn scale(criterion: &Criterion) -> Scale<'_> {
 impl Mark {
     /// Labels by majority, numbers by their mean.
     pub(super) fn of(criterion: &Criterion, votes: &Votes<Ballot>) -> Self {
-        // All numbers are one kind of answer here.
-        let kind = |ballot: &Ballot| match &ballot.verdict {
-            Verdict::Point(_) => Verdict::Point(0),
-            other => other.clone(),
-        };
+        let kind = |ballot: &Ballot| ballot.verdict.kind();
         let (worth, name, agrees) = match majority(votes.answers().map(kind)) {
             Counted::Tie => (Worth::Unknown, "the votes tie".to_owned(), None),
             Counted::Majority(Verdict::Point(_)) => {
@@ -64,7 +60,9 @@ impl Mark {
                     Verdict::Partly => Worth::Share(0.5),
                     Verdict::NotMet => Worth::Share(0.0),
                     Verdict::NotApplicable => Worth::Nothing,
-                    Verdict::CannotTell | Verdict::Point(_) | Verdict::Words(_) => Worth::Unknown,
+                    Verdict::CannotTell | Verdict::Point(_) | Verdict::Millionths(_) | Verdict::Words(_) => {
+                        Worth::Unknown
+                    }
                 };
                 (worth, verdict.name(), Some(verdict))
             }

@@ -62,14 +62,18 @@ fn cut(text: &str) -> String {
 impl Scorer for Chosen<'_> {
     async fn similarity(&self, a: &str, b: &str) -> Result<Score, Error> {
         let Some(model) = &self.models.similarity else { return self.judge().similarity(a, b).await };
-        // Servers refuse blank texts. Two blank texts are alike; a blank one is like no other text.
+        // Servers refuse blank texts. Two blank texts are similar; a blank one is unlike any other text.
         if a.trim().is_empty() || b.trim().is_empty() {
             let alike = a.trim() == b.trim();
-            return Ok(Score { value: if alike { 1.0 } else { 0.0 }, model: model.endpoint().to_owned() });
+            return Ok(Score {
+                value: if alike { 1.0 } else { 0.0 },
+                model: model.endpoint().to_owned(),
+                ballot: None,
+            });
         }
         let Reply { value, receipt } = self.ask(&**model, Embed { texts: vec![cut(a), cut(b)] }).await?;
         match value.as_slice() {
-            [a, b] if a.len() == b.len() => Ok(Score { value: cosine(a, b), model: receipt.model }),
+            [a, b] if a.len() == b.len() => Ok(Score { value: cosine(a, b), model: receipt.model, ballot: None }),
             vectors => Err(malformed(receipt.model, format!("{} vectors for two texts", vectors.len()))),
         }
     }
@@ -78,7 +82,7 @@ impl Scorer for Chosen<'_> {
         let Some(model) = &self.models.answer else { return self.judge().answer(question, context).await };
         let of = Extract { question: cut(question), context: cut(context) };
         let Reply { value, receipt } = self.ask(&**model, of).await?;
-        Ok(Answer { text: value, model: receipt.model })
+        Ok(Answer { text: value, model: receipt.model, ballot: None })
     }
 
     async fn next_sentence(&self, context: &str, reply: &str) -> Result<Score, Error> {
@@ -88,7 +92,7 @@ impl Scorer for Chosen<'_> {
         let of = Follow { context: cut(context), reply: cut(reply) };
         let Reply { value, receipt } = self.ask(&**model, of).await?;
         if value.is_finite() {
-            Ok(Score { value: value.clamp(-MOST_LOG_ODDS, MOST_LOG_ODDS), model: receipt.model })
+            Ok(Score { value: value.clamp(-MOST_LOG_ODDS, MOST_LOG_ODDS), model: receipt.model, ballot: None })
         } else {
             Err(malformed(receipt.model, "no log-odds".to_owned()))
         }
@@ -98,7 +102,7 @@ impl Scorer for Chosen<'_> {
         let Some(model) = &self.models.toxicity else { return self.judge().toxicity(text).await };
         let Reply { value, receipt } = self.ask(&**model, Moderate { text: cut(text) }).await?;
         match toxicity(&value) {
-            Some(scores) => Ok(Toxicity { scores, model: receipt.model }),
+            Some(scores) => Ok(Toxicity { scores, model: receipt.model, ballot: None }),
             None => Err(malformed(receipt.model, "none of its categories is known".to_owned())),
         }
     }

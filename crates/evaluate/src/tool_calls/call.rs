@@ -4,7 +4,6 @@ use record::turn::ToolCall;
 use scenario::check::{ArgumentRule, ExpectedCall};
 use serde_json::{Map, Value};
 
-use super::comparison::Comparison;
 use crate::{
     error::Error,
     evaluator::Compile,
@@ -25,7 +24,10 @@ pub(super) struct Expected {
     pub(super) asks_a_model: bool,
 }
 
-/// What an object must hold.
+/// What can be compared without a judge. `Err` holds why the call does not answer the expected one.
+type Comparison = Result<(), Outcome>;
+
+/// The required content of an object.
 #[derive(Debug)]
 struct Fields {
     listed: Vec<(String, Rule)>,
@@ -62,10 +64,18 @@ impl Expected {
     }
 
     /// The names are already equal. Judges are asked last.
-    pub(super) async fn compare(&self, made: &ToolCall, subject: &Subject<'_>, pool: &dyn JudgePool) -> Comparison {
+    pub(super) async fn compare(&self, made: &ToolCall, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let mut judged = Vec::new();
+        match self.look(made, &mut judged) {
+            Err(differs) => differs,
+            Ok(()) => Nested::all(judged, subject, pool).await.unwrap_or_else(|| Outcome::pass("")),
+        }
+    }
+
+    /// Values with checks are added to `judged`.
+    fn look<'a>(&'a self, made: &ToolCall, judged: &mut Vec<Named<'a>>) -> Comparison {
         if let Some(fields) = &self.arguments {
-            fields.compare(CallPart::Arguments, "", &arguments_of(made)?, &mut judged)?;
+            fields.compare(CallPart::Arguments, "", &arguments_of(made)?, judged)?;
         }
         match (&self.result, &made.result) {
             (None | Some(Rule::Optional), _) => {}
@@ -77,13 +87,10 @@ impl Expected {
             }
             (Some(rule), Some(result)) => {
                 let value = serde_json::from_str(result).unwrap_or_else(|_| Value::from(result.as_str()));
-                rule.compare(CallPart::Result, "", &value, &mut judged)?;
+                rule.compare(CallPart::Result, "", &value, judged)?;
             }
         }
-        match Nested::all(judged, subject, pool).await {
-            Some(outcome) if outcome.finding != record::Finding::Pass => Err(outcome),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 

@@ -1,14 +1,17 @@
 //! Pairs expected calls (rows) with calls that the agent made (columns).
 
-use super::comparison::{Comparison, is_fail};
-use crate::outcome::Outcome;
+use record::{Ballot, Finding};
+
+use crate::{branches::ballots_of, outcome::Outcome};
 
 #[derive(Debug)]
 pub(super) struct Pairs {
     rows: usize,
     columns: usize,
     /// In row-major order; `None`: not compared, because the names differ.
-    compared: Vec<Option<Comparison>>,
+    compared: Vec<Option<Outcome>>,
+    /// Every vote of judges about a pair.
+    pub(super) ballots: Vec<Ballot>,
 }
 
 #[derive(Debug)]
@@ -24,18 +27,36 @@ pub(super) enum Fit {
 
 impl Pairs {
     pub(super) fn new(rows: usize, columns: usize) -> Self {
-        Self { rows, columns, compared: vec![None; rows * columns] }
+        Self { rows, columns, compared: vec![None; rows * columns], ballots: Vec::new() }
     }
 
-    pub(super) fn set(&mut self, row: usize, column: usize, comparison: Comparison) {
-        self.compared[row * self.columns + column] = Some(comparison);
+    pub(super) fn set(&mut self, row: usize, column: usize, mut outcome: Outcome) {
+        if !outcome.ballots.is_empty() {
+            self.ballots.extend(ballots_of(&format!("call {}", column + 1), &mut outcome));
+        }
+        self.compared[row * self.columns + column] = Some(outcome);
     }
 
-    /// Why the calls of this row's tool do not answer it; `None`: there are none, or one of them fits.
+    /// Why judges that decided a pair only inform.
+    pub(super) fn uncalibrated(&self) -> Option<&str> {
+        self.compared.iter().flatten().find_map(|outcome| outcome.uncalibrated.as_deref())
+    }
+
+    /// The same without the word of judges that only inform: what they decided is undecided.
+    pub(super) fn without_uncalibrated(&self) -> Self {
+        let ignored = |outcome: &Outcome| match outcome.uncalibrated {
+            Some(_) => Outcome { finding: Finding::Inconclusive, ..outcome.clone() },
+            None => outcome.clone(),
+        };
+        let compared = self.compared.iter().map(|outcome| outcome.as_ref().map(ignored)).collect();
+        Self { compared, ballots: Vec::new(), ..*self }
+    }
+
+    /// Why the calls of this row's tool do not match it; `None`: there are none, or one of them matches.
     pub(super) fn reasons(&self, row: usize) -> Option<String> {
         let mut of_the_row = (0..self.columns).filter_map(|column| self.at(row, column));
         let last = of_the_row.next_back()?;
-        last.as_ref().err().map(|outcome| outcome.reason.clone())
+        (last.finding != Finding::Pass).then(|| last.reason.clone())
     }
 
     pub(super) fn diagonal(&self) -> Fit {
@@ -60,13 +81,13 @@ impl Pairs {
         self.decided(|pairs| unmatched(self.rows, self.columns, pairs).map(Fit::Missing))
     }
 
-    /// Every call made answers a row of its own.
+    /// Every call matches a row of its own.
     pub(super) fn covered(&self) -> Fit {
         self.decided(|pairs| unmatched(self.columns, self.rows, &|column, row| pairs(row, column)).map(Fit::Unexpected))
     }
 
     pub(super) fn none(&self) -> Fit {
-        let fits = |column: &usize| (0..self.rows).any(|row| matches!(self.at(row, *column), Some(Ok(()))));
+        let fits = |column: &usize| (0..self.rows).any(|row| self.at(row, *column).is_some_and(fits_surely));
         match (0..self.columns).find(fits) {
             Some(column) => Fit::Unexpected(column),
             None => self.undecided().map_or(Fit::Holds, |outcome| Fit::Undecided(outcome.clone())),
@@ -75,27 +96,30 @@ impl Pairs {
 
     /// `look` finds a fault, given which pairs fit. If it finds one even when every undecided pair fits, the check fails.
     fn decided(&self, look: impl Fn(&dyn Fn(usize, usize) -> bool) -> Option<Fit>) -> Fit {
-        let surely = |row: usize, column: usize| matches!(self.at(row, column), Some(Ok(())));
-        let perhaps = |row: usize, column: usize| match self.at(row, column) {
-            Some(Ok(())) => true,
-            Some(Err(outcome)) => !is_fail(outcome),
-            None => false,
-        };
-        let Some(fault) = look(&surely) else { return Fit::Holds };
-        match (look(&perhaps), self.undecided()) {
-            (None, Some(outcome)) => Fit::Undecided(outcome.clone()),
-            _ => fault,
+        let surely = |row: usize, column: usize| self.at(row, column).is_some_and(fits_surely);
+        let perhaps =
+            |row: usize, column: usize| self.at(row, column).is_some_and(|outcome| outcome.finding != Finding::Fail);
+        if look(&surely).is_none() {
+            return Fit::Holds;
         }
+        look(&perhaps)
+            .or_else(|| self.undecided().cloned().map(Fit::Undecided))
+            .expect("what holds perhaps and not surely has an undecided pair")
     }
 
+    /// The first, or the first that does not rest on judges which only inform.
     fn undecided(&self) -> Option<&Outcome> {
-        let failed = self.compared.iter().flatten().filter_map(|comparison| comparison.as_ref().err());
-        failed.into_iter().find(|outcome| !is_fail(outcome))
+        let undecided = self.compared.iter().flatten().filter(|outcome| !outcome.is_decided());
+        undecided.min_by_key(|outcome| outcome.uncalibrated.is_some())
     }
 
-    fn at(&self, row: usize, column: usize) -> Option<&Comparison> {
+    fn at(&self, row: usize, column: usize) -> Option<&Outcome> {
         self.compared[row * self.columns + column].as_ref()
     }
+}
+
+fn fits_surely(outcome: &Outcome) -> bool {
+    outcome.finding == Finding::Pass
 }
 
 /// The first of `left` without a partner in a largest matching. Augmenting paths are searched breadth first: recursion

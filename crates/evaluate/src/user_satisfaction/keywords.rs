@@ -87,7 +87,7 @@ impl Keywords {
         for words in [negative, positive] {
             groups.push(if words.is_empty() { r"([^\s\S])".to_owned() } else { format!("({})", words.join("|")) });
         }
-        // Half boundaries, because a keyword can begin or end with a sign, such as `:)`.
+        // Half boundaries, because a keyword can start or end with a sign, such as `:)`.
         let text = format!(r"\b{{start-half}}(?:{})\b{{end-half}}", groups.join("|"));
         Ok(Self { regex: Some(pattern(&text, false, PATTERN_BYTES)?) })
     }

@@ -1,12 +1,12 @@
-//! Every row of skUnit's own assertion tests (mehrandvd/skunit @ 0b21ae14, MIT), where the facts are at hand.
+//! Every row of skUnit's own assertion tests (mehrandvd/skunit @ 0b21ae14, MIT), if the facts are present.
 
 use record::{Finding, turn::ToolCall};
 use scenario::Check;
 use serde_json::Value;
 
-use crate::fakes::{Judges, Scene, turn, yes_no};
+use crate::fakes::{Judges, Scene, judged, turn};
 
-/// Upstream compares `"value2"` with `" value2"`; whoever wrote the list meant the value.
+/// Upstream compares `"value2"` with `" value2"`; the list's author meant the value.
 const TRIMMED: &str = "result_user_expects";
 
 /// `None`: the reader refuses it.
@@ -22,7 +22,7 @@ async fn every_row_is_as_its_users_expect() {
     let Some(path) = cases::folder("skunit/assertion-facts.json", "15 facts about assertions") else { return };
     let facts: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let rows = |name: &str| facts[name].as_array().unwrap().clone();
-    let (mut judged, first) = (0, rows("json_check")[0].clone());
+    let (mut count, first) = (0, rows("json_check")[0].clone());
     for row in rows("json_check") {
         let spec = match &row["spec"] {
             Value::String(_) => format!("```json\n{}\n```", first["spec"]),
@@ -31,7 +31,7 @@ async fn every_row_is_as_its_users_expect() {
         let answer = row["answer_text"].as_str().map(str::to_owned);
         let answer = answer.unwrap_or_else(|| row.get("answer").unwrap_or(&first["answer"]).to_string());
         judge("JsonCheck", &spec, &Scene::replied(&answer), row["result"].as_str().unwrap()).await;
-        judged += 1;
+        count += 1;
     }
     for row in rows("function_call") {
         let spec = row["spec_text"].as_str().map_or_else(|| row["spec"].to_string(), str::to_owned);
@@ -47,19 +47,19 @@ async fn every_row_is_as_its_users_expect() {
         let scene = Scene { turns: vec![turn], ..Scene::replied("Done.") };
         let expected = row.get("result").or_else(|| row.get(TRIMMED)).and_then(Value::as_str).unwrap();
         judge("FunctionCall", &spec, &scene, expected).await;
-        judged += 1;
+        count += 1;
     }
-    // What a judge says of two texts is what is found; which texts a model takes for alike is the model's.
+    // The judge's answer decides the finding; which texts are similar depends on the model.
     for row in rows("semantic_similar") {
         let similar = row[2].as_bool().unwrap();
         let check = read("SemanticSimilar", row[1].as_str().unwrap()).unwrap();
-        let judges = Judges::saying([yes_no(if similar { "yes" } else { "no" }, 0.5)]);
+        let judges = Judges::saying([judged(if similar { "yes" } else { "no" }, 0.5)]);
         let judgment =
             Scene::replied(row[0].as_str().unwrap()).judge_by(&evaluate::compile(&check).unwrap(), &judges).await;
         assert_eq!(judgment.finding == Finding::Pass, similar, "{row}: {}", judgment.reason);
-        judged += 1;
+        count += 1;
     }
-    assert_eq!(judged, 15);
+    assert_eq!(count, 15);
 }
 
 async fn judge(kind: &str, spec: &str, scene: &Scene, expected: &str) {

@@ -1,4 +1,4 @@
-//! Checks that cannot be made ready: each says why, and none of them panics.
+//! Checks that do not compile: each gives its reason, and none panics.
 
 use evaluate::compile;
 use scenario::{
@@ -98,7 +98,7 @@ fn bad_definitions_are_refused() {
     }
 }
 
-/// Nobody can make an evaluation run forever or fill the memory, whatever the agent says.
+/// No author can make an evaluation run forever or fill the memory, whatever the agent says.
 #[tokio::test]
 async fn hostile_replies_end() {
     use crate::{

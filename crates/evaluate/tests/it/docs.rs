@@ -111,6 +111,7 @@ fn says(says: &Says) -> String {
     match says {
         Says::Yes => "yes".to_owned(),
         Says::No => "no".to_owned(),
+        Says::Word(word) => (*word).to_owned(),
         Says::Score(score) | Says::Alike(score) => score.to_string(),
         Says::Mark(mark) => (*mark).to_owned(),
         Says::Point(point) => point.to_string(),
@@ -120,7 +121,7 @@ fn says(says: &Says) -> String {
     }
 }
 
-/// The words that may be written, where there is a choice.
+/// The possible words, if the schema has a choice.
 fn words(schema: &Value) -> Vec<String> {
     let own = schema["enum"].as_array().into_iter().flatten();
     let each = schema["oneOf"]

@@ -1,4 +1,4 @@
-//! Edges of the evaluators that ask nobody: empty, huge and odd replies, files, commands, names, words.
+//! Edge cases of the evaluators that ask nobody: empty, huge and odd replies, files, commands, names, words.
 
 use evaluate::{Error, subject::CommandOutput};
 use record::{FailureKind, Finding, turn::Origin, turn::ToolCall};
@@ -89,7 +89,7 @@ fn what_does_not_compile() {
     }
 }
 
-/// Patterns that take other engines exponential or quadratic time, on what a hostile agent may send.
+/// Patterns that take exponential or quadratic time in other engines, on texts that a hostile agent may send.
 #[tokio::test]
 async fn a_huge_reply_stays_fast() {
     let scene = Scene::replied(&"a".repeat(5 << 20));
@@ -251,12 +251,12 @@ async fn lengths_at_the_bounds() {
 async fn words_of_the_user() {
     let list = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
     let rows = [
-        // The agent's words never count, and neither do a program's.
+        // The agent's messages never count, and neither does a program's output.
         (vec![turn("hm", "Great! Perfect! Thank you!")], None, None, 0.5),
         // Whole words, in any case.
         (vec![turn("the greater good", "-")], list(&["great"]), list(&["bad"]), 0.5),
         (vec![turn("GREAT", "-")], list(&["great"]), list(&["bad"]), 1.0),
-        // A phrase that turns a word round is counted once, as what it says.
+        // A negated phrase counts once, with its negated meaning.
         (vec![turn("this is not helpful", "-")], None, None, 0.0),
         (vec![turn("It didn’t help at all", "-")], None, None, 0.0),
         (vec![turn("thank\n you", "-")], list(&["thank you"]), list(&[]), 1.0),
@@ -295,8 +295,8 @@ async fn words_of_the_user() {
     assert_eq!((nothing.finding, nothing.failure), (Finding::Error, Some(FailureKind::Misconfigured)));
 }
 
-/// They run after every turn. The goal is 2 µs optimised; this build is not, so the bar here only catches what is
-/// wrong by an order of magnitude, such as compiling a pattern for every reply.
+/// They run after every turn. The goal is 2 µs in a release build; this debug build only catches differences of an
+/// order of magnitude, such as compiling a pattern for every reply.
 #[tokio::test]
 async fn cheap_checks_are_cheap() {
     let scene = Scene::replied(&"I can certainly look into that for you, one moment please. ".repeat(8));

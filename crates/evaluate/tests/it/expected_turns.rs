@@ -4,7 +4,7 @@ use evaluate::Evaluator;
 use record::{Finding, Turn, turn::ToolCall};
 use serde_json::{Value, json};
 
-use crate::fakes::{Judges, Scene, turn, yes_no};
+use crate::fakes::{Judges, Scene, judged, turn};
 
 /// The evaluators of one expected turn of the assistant.
 fn evaluators(expected: &Value) -> Vec<Evaluator> {
@@ -33,9 +33,9 @@ fn actual(text: &str, calls: &[(&str, Value, Option<&str>)], actions: &[&str]) -
     }
 }
 
-/// Folds what the checks find: the first that is no pass.
+/// The first finding that is not a pass.
 async fn finding(expected: &Value, actual: Turn, judge: &[bool]) -> (Finding, String) {
-    let judges = Judges::saying(judge.iter().map(|yes| if *yes { yes_no("yes", 0.9) } else { yes_no("no", 0.1) }));
+    let judges = Judges::saying(judge.iter().map(|yes| if *yes { judged("yes", 0.9) } else { judged("no", 0.1) }));
     let scene = Scene { conversation: false, ..Scene::talked(vec![actual]) };
     let mut asked = 0;
     for evaluator in evaluators(expected) {
@@ -52,7 +52,7 @@ async fn finding(expected: &Value, actual: Turn, judge: &[bool]) -> (Finding, St
 
 #[tokio::test]
 async fn texts() {
-    // (expected, what the agent says, what the judge answers when it is asked, finding)
+    // (expected, the agent's text, the judge's answers, finding)
     let rows: &[(Value, &str, &[bool], Finding)] = &[
         (json!("*"), "anything", &[], Finding::Pass),
         (json!("Hello"), " hello ", &[], Finding::Pass),
@@ -64,7 +64,7 @@ async fn texts() {
         (json!("<greets>"), "No", &[false], Finding::Fail),
         (json!(["Hello", "*"]), "x", &[], Finding::Pass),
         (json!(["Hello", "Bye"]), "bye", &[], Finding::Pass),
-        // The words are tried before the statement.
+        // The literal text is tried before the statement.
         (json!(["<greets>", "Bye"]), "bye", &[], Finding::Pass),
         (json!(["<greets>", "Bye"]), "x", &[false, true], Finding::Pass),
         (json!(["<greets>", "Bye"]), "x", &[false, false], Finding::Fail),
@@ -86,7 +86,7 @@ async fn tool_calls() {
         (json!([]), vec![], &[], Ok(())),
         (json!([]), vec![call(json!({}))], &[], Err("expected exactly 0 calls")),
         (json!([weather(json!({}))]), vec![], &[], Err("expected exactly 1 calls")),
-        // Words of arguments are compared like texts.
+        // Texts in arguments are compared like replies.
         (json!([weather(json!({ "at": "Rome" }))]), vec![call(json!({ "at": "rome" }))], &[], Ok(())),
         (json!([weather(json!({ "at": "Rome" }))]), vec![call(json!({ "at": "Roma" }))], &[true], Ok(())),
         (
@@ -188,7 +188,7 @@ async fn telephony_events() {
         let expected = json!({ "text": "*", "telephony_events": events });
         assert_eq!(finding(&expected, actual("x", &[], actions), &[]).await.0, *wanted, "{events} and {actions:?}");
     }
-    // What is not written must not happen.
+    // Actions that are not expected must not happen.
     assert_eq!(finding(&json!({ "text": "*" }), actual("x", &[], &["end_call"]), &[]).await.0, Finding::Fail);
 }
 
@@ -197,7 +197,7 @@ fn facts(skipped: &str) -> Option<Value> {
     Some(serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap())
 }
 
-/// The examples that upstream gives its judge: of each, ours is asked once, and what it says is the finding.
+/// Upstream's examples for its judge: each of ours is asked once, and the judge's answer is the finding.
 #[tokio::test]
 async fn the_examples_of_the_judges_prompt_are_asked_about() {
     let Some(facts) = facts("10 examples of Line's judge") else { return };
@@ -215,7 +215,7 @@ async fn the_examples_of_the_judges_prompt_are_asked_about() {
     assert_eq!(rows, 10);
 }
 
-/// What upstream's own tests state of likeness; whether a judge is needed is one of the facts.
+/// Upstream's own tests of similarity; whether a judge is needed is one of the facts.
 #[tokio::test]
 async fn the_facts_of_likeness_hold() {
     let Some(facts) = facts("14 facts of Line's comparisons") else { return };
@@ -232,7 +232,7 @@ async fn the_facts_of_likeness_hold() {
             rows += 1;
             continue;
         }
-        // An agent says one thing; upstream's tests let it say several, of which one must fit.
+        // An agent says one thing; upstream's tests allow several, of which one must fit.
         let mut found = Vec::new();
         for said in all(&fact[1]) {
             let literal = all(expected).iter().any(|text| text == "*" || text.eq_ignore_ascii_case(&said));

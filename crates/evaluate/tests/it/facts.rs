@@ -1,5 +1,5 @@
-//! The outcomes that upstream's own tests state (elizaOS @ 7da13423, MIT), restated: upstream's `success: false` is a
-//! fail where the agent did badly, and an error or inconclusive where gabfest or a judge could not tell.
+//! The outcomes of upstream's own tests (elizaOS @ 7da13423, MIT), restated: upstream's `success: false` is a fail if
+//! the agent did badly, and an error or inconclusive if gabfest or a judge could not decide.
 
 use evaluate::question::{Material, Question, yes_or_no};
 use record::{FailureKind, Finding, Judgment, Turn};
@@ -8,7 +8,7 @@ use scenario::check::{
     bounded::{Count, Millis, Share},
 };
 
-use crate::fakes::{Judges, SCOPE, Scene, contains, matches, score, turn, unreachable, yes_no};
+use crate::fakes::{Judges, SCOPE, Scene, contains, judged, matches, score, turn, unreachable};
 
 const MISSING_DATA: (Finding, Option<FailureKind>) = (Finding::Error, Some(FailureKind::Misconfigured));
 const JUDGE_DOWN: (Finding, Option<FailureKind>) = (Finding::Error, Some(FailureKind::JudgeFailed));
@@ -117,7 +117,7 @@ async fn user_satisfaction_by_a_judge() {
     use SatisfactionMethod::{LlmJudge, SentimentAnalysis};
     type Row = (Result<String, llm::Error>, SatisfactionMethod, f64, (Finding, Option<FailureKind>), &'static str);
     let rows: [Row; RATINGS] = [
-        (Ok("0.85".to_owned()), LlmJudge, 0.8, (Finding::Pass, None), "85.0%"),
+        (Ok(score(0.85)), LlmJudge, 0.8, (Finding::Pass, None), "85.0%"),
         (Ok(score(0.75)), SentimentAnalysis, 0.7, (Finding::Pass, None), "75.0%"),
         (Err(unreachable()), LlmJudge, 0.7, JUDGE_DOWN, "connection refused"),
     ];
@@ -136,11 +136,11 @@ async fn user_satisfaction_by_a_judge() {
 
 #[tokio::test]
 async fn conversation_flow() {
-    let [yes, no] = ["yes", "no"].map(|word| Ok(word.to_owned()));
+    let (yes, no) = (Ok(judged("yes", 1.0)), Ok(judged("no", 0.0)));
     type Row = (Vec<Result<String, llm::Error>>, f64, (Finding, Option<FailureKind>));
     let rows: [Row; FLOWS] = [
-        (vec![yes.clone(), Ok(yes_no("yes", 0.9))], 0.8, (Finding::Pass, None)),
-        (vec![no.clone(), Ok(yes_no("no", 0.1))], 0.7, (Finding::Fail, None)),
+        (vec![yes.clone(), Ok(judged("yes", 0.9))], 0.8, (Finding::Pass, None)),
+        (vec![no.clone(), Ok(judged("no", 0.1))], 0.7, (Finding::Fail, None)),
         (vec![yes, no], 0.5, (Finding::Pass, None)),
         (vec![Err(unreachable())], 0.7, JUDGE_DOWN),
     ];
@@ -156,7 +156,7 @@ async fn conversation_flow() {
 }
 
 #[tokio::test]
-async fn context_retention_of_what_was_never_mentioned() {
+async fn context_retention_of_items_never_mentioned() {
     let rows: [(&[&str], Finding, f64); RETENTIONS] = [(&["order 1234", "Lisbon"], Finding::Fail, 0.0)];
     for (items, finding, score) in rows {
         let rule = Rule::ContextRetention(check::ContextRetention {
@@ -210,19 +210,24 @@ async fn single_exchanges() {
 
 /// The termination row that asks a judge: it says yes, the threshold is 0.8, the conversation ends.
 #[tokio::test]
-async fn a_bare_yes_ends_a_conversation() {
-    let material = Material::of_turns(&[turn("Excellent, everything is working now", "It has been resolved")]);
+async fn a_sure_yes_ends_a_conversation() {
+    let material = Material::of_turns(&[turn("Excellent, everything is working now", "It has been resolved")], &[]);
     let text = "Has the user's issue been completely resolved?";
     let question = Question::new(text, &material, SCOPE);
-    for (reply, holds) in
-        [("yes".to_owned(), true), ("no".to_owned(), false), (yes_no("yes", 0.8), true), (yes_no("yes", 0.79), false)]
-    {
+    for (reply, holds) in [
+        (judged("yes", 1.0), true),
+        (judged("no", 0.0), false),
+        (judged("yes", 0.8), true),
+        (judged("yes", 0.79), false),
+        (judged("not_applicable", 0.9), false),
+        (judged("cannot_tell", 0.9), false),
+    ] {
         let answer = yes_or_no(&question, &Judges::saying([reply.clone()])).await.unwrap();
         assert_eq!(answer.holds(0.8), holds, "{reply}");
     }
 }
 
-/// Where the facts themselves are at hand: no row of theirs is left out above.
+/// If the facts themselves are present: no row is missing above.
 #[test]
 fn no_row_is_left_out() {
     let Some(path) = cases::folder("eliza/facts/evaluators.json", "6 tables of facts about evaluators") else { return };

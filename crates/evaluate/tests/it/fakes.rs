@@ -9,11 +9,13 @@ use async_trait::async_trait;
 use evaluate::{
     Evaluator, JudgePool, Scorer, Subject, Workspace,
     scorer::ByJudge,
-    subject::{CommandError, CommandOutput, CustomAnswered, CustomAsked, CustomError, StateError},
+    subject::{
+        CommandError, CommandOutput, CustomAnswered, CustomAsked, CustomError, EndState, StateError, Surroundings,
+    },
 };
 use record::{Finding, Judgment, Scope, Turn, turn::Origin};
 use scenario::{
-    Check,
+    Check, Message, Step,
     check::{self, Expected, JudgeRule, Rule},
     plan::JudgeGate,
 };
@@ -133,8 +135,13 @@ pub(crate) struct Folder {
     pub(crate) command: Option<Result<CommandOutput, String>>,
     /// Of the mocks.
     pub(crate) state: Value,
-    /// What checks of users answer, by name: the first time, and the second. Nothing: the check ends.
+    /// The answers of custom checks, by name: the first and the second time. Without one, the check ends.
     pub(crate) custom: BTreeMap<&'static str, &'static [&'static str]>,
+    /// The agent's system prompt.
+    pub(crate) system: Option<&'static str>,
+    /// Of the simulated user.
+    pub(crate) goal: Option<&'static str>,
+    pub(crate) opening: Vec<Message>,
 }
 
 #[async_trait]
@@ -157,7 +164,7 @@ impl Workspace for Folder {
         let answers = self.custom.get(asked.check).ok_or(CustomError::Unknown)?;
         let mut answers = answers.iter().map(|text| (*text).to_owned());
         let text = answers.next().ok_or_else(|| CustomError::Failed("it ended".to_owned()))?;
-        Ok(CustomAnswered { text, again: answers.next() })
+        Ok(CustomAnswered { text, again: answers.next(), program: "p".repeat(16), transcript: "t".repeat(16) })
     }
 
     async fn http_state(&self, host: &str, path: &str) -> Result<Option<Value>, StateError> {
@@ -177,6 +184,16 @@ impl Workspace for Folder {
         Ok(table == "orders")
     }
 
+    fn surroundings(&self, _: Scope) -> Surroundings<'_> {
+        let goal = self.goal.map(str::to_owned).into_iter().collect();
+        Surroundings { system: self.system.map(str::to_owned), goal, opening: &self.opening }
+    }
+
+    fn end_states(&self) -> Vec<EndState> {
+        let states = self.state.as_object().into_iter().flatten();
+        states.map(|(of, state)| EndState { of: of.clone(), state: state.clone() }).collect()
+    }
+
     fn mock_state(&self) -> Result<Value, String> {
         if self.state.is_null() {
             Err("the scenario has no `gabfest.state`".to_owned())
@@ -186,11 +203,12 @@ impl Workspace for Folder {
     }
 }
 
-/// What an evaluator is shown; the rest is as in a plain single exchange.
+/// The subject of an evaluator; the default is a plain single exchange.
 #[derive(Debug, Default)]
 pub(crate) struct Scene {
     pub(crate) reply: String,
     pub(crate) turns: Vec<Turn>,
+    pub(crate) steps: Vec<Step>,
     pub(crate) conversation: bool,
     pub(crate) duration_ms: Option<u64>,
     pub folder: Folder,
@@ -218,6 +236,7 @@ impl Scene {
             reply: &self.reply,
             said: &said,
             turns: &self.turns,
+            steps: &self.steps,
             conversation: self.conversation,
             duration_ms: self.duration_ms,
             judging: &check::USUAL_JUDGING,
@@ -226,7 +245,7 @@ impl Scene {
         evaluator.judge(&subject, judges).await
     }
 
-    /// Where no model may be asked.
+    /// For checks that may not ask a model.
     pub(crate) async fn finding(&self, rule: Rule) -> Finding {
         self.judge(rule, &Judges::default()).await.finding
     }
@@ -253,6 +272,7 @@ pub(crate) fn turn(user: &str, agent: &str) -> Turn {
         actions: Vec::new(),
         started_micros: 0,
         duration_micros: 0,
+        response_micros: None,
         calls: Vec::new(),
         notes: Vec::new(),
         simulated: None,
@@ -279,13 +299,7 @@ pub(crate) fn asks(prompt: &str, expected: Expected) -> JudgeRule {
     }
 }
 
-/// What a judge answers to a yes/no question without quotes. `probability` is that of a yes.
-pub(crate) fn yes_no(judgment: &str, probability: f64) -> String {
-    let confidence = if judgment == "no" { 1.0 - probability } else { probability };
-    serde_json::json!({ "reasoning": "because", "judgment": judgment, "confidence": confidence }).to_string()
-}
-
-/// The same with an empty list of quotes, as `llm_judge` wants it.
+/// A judge's answer to a question, without a quote. `probability` is that of a yes.
 pub(crate) fn judged(judgment: &str, probability: f64) -> String {
     let confidence = if judgment == "no" { 1.0 - probability } else { probability };
     ballot("judgment", judgment, confidence)
@@ -298,7 +312,7 @@ pub(crate) fn ballot(field: &str, verdict: impl Into<serde_json::Value>, confide
 }
 
 pub(crate) fn score(score: f64) -> String {
-    serde_json::json!({ "score": score, "reasoning": "because" }).to_string()
+    ballot("verdict", score, 0.9)
 }
 
 pub(crate) fn unreachable() -> llm::Error {

@@ -1,4 +1,4 @@
-//! What an agent says stays data: it can neither close the material, nor hide, nor fill the judge's window.
+//! The agent's text stays data: it cannot close the material, hide, or fill the judge's window.
 
 use evaluate::calibration::ATTACKS;
 use record::Finding;
@@ -16,7 +16,7 @@ async fn prompt(reply: &str) -> String {
     judges.requests()[0].messages[1].content.clone()
 }
 
-/// The lines that open and close the material: a line of its own each.
+/// The lines that open and close the material.
 fn markers(prompt: &str) -> (String, String) {
     let opening = prompt.lines().find(|line| line.starts_with("<<<material ")).unwrap();
     let nonce = opening.strip_prefix("<<<material ").unwrap();

@@ -1,6 +1,6 @@
-//! What judges are asked, how their replies are read, and what a bad reply or a failing model comes to.
+//! The questions to judges, how their replies are read, and the results of bad replies and failing models.
 
-use evaluate::question::{Material, Question, TRIES, number, yes_or_no};
+use evaluate::question::{Material, Open, Question, TRIES, how_sure, number, yes_or_no};
 use record::{FailureKind, Finding, Turn, turn::ToolCall};
 use scenario::{
     Check,
@@ -8,11 +8,13 @@ use scenario::{
         self, Evidence, Expected, FlowPattern, JudgeForm, JudgeRule, Judging, Rule, SatisfactionMethod,
         bounded::{Count, Share},
     },
-    plan::{JudgeGate, MeasuredJudges},
 };
 use serde_json::{Value, json};
 
-use crate::fakes::{Judges, SCOPE, Scene, asks, check, judged, seed_of_call, turn, unreachable, yes_no};
+use crate::{
+    fakes::{Judges, SCOPE, Scene, asks, ballot, check, contains, judged, score, seed_of_call, turn, unreachable},
+    rows::read,
+};
 
 const PASS: (Finding, Option<FailureKind>) = (Finding::Pass, None);
 const FAIL: (Finding, Option<FailureKind>) = (Finding::Fail, None);
@@ -92,6 +94,8 @@ async fn malformed_replies_are_inconclusive() {
         r#"{"judgment":"yes","confidence":0.9,"reasoning":"r"}"#,
         r#"{"quotes":"none","judgment":"yes","confidence":0.9,"reasoning":"r"}"#,
         r#"{"quotes":[],"judgment":"yes","confidence":0.4,"reasoning":"r"}"#,
+        r#"{"quotes":[],"judgment":"yes","confidence":0.9,"reasoning":" "}"#,
+        r#"{"quotes":[],"judgment":"no","judgment":"yes","confidence":0.9,"reasoning":"r"}"#,
         "null",
         "0.9",
     ];
@@ -115,7 +119,7 @@ async fn a_fence_is_no_fault() {
     }
 }
 
-/// Each try is a call of its own: another number, another seed, and a word about the form.
+/// Each try is a separate call with another number, another seed, and a note about the form.
 #[tokio::test]
 async fn a_second_try_can_be_understood() {
     let judges = Judges::saying(["I would say yes".to_owned(), judged("no", 0.2)]);
@@ -189,7 +193,7 @@ async fn what_is_sent() {
     };
     let judges = Judges::saying([judged("no", 0.2), judged("yes", 0.9), judged("no", 0.1)]);
     let judgment = Scene::replied("Hello.").judge(Rule::LlmJudge(rule), &judges).await;
-    // Capabilities are a checklist: the score tells them, the finding is the judgment's.
+    // Capabilities are a checklist: the score reports them, the finding is the judgment's.
     assert_eq!((judgment.finding, judgment.score), (Finding::Pass, Some(0.5)));
     let reason = &judgment.reason;
     assert!(reason.contains("1 of 2 capabilities") && reason.contains("because"), "{reason}");
@@ -242,7 +246,10 @@ async fn the_form_is_a_setting() {
     ];
     let mut digests = Vec::new();
     for (judging, fields, language) in rows {
-        let reply = if judging.evidence == Evidence::None { yes_no("yes", 0.9) } else { judged("yes", 0.9) };
+        let reply = match judging.evidence {
+            Evidence::None => json!({ "reasoning": "r", "judgment": "yes", "confidence": 0.9 }).to_string(),
+            _ => judged("yes", 0.9),
+        };
         let judges = Judges::saying([reply]);
         let evaluator = evaluate::compile(&check(judging)).unwrap();
         let judgment = Scene::replied("hello").judge_by(&evaluator, &judges).await;
@@ -257,7 +264,8 @@ async fn the_form_is_a_setting() {
     assert_eq!(digests.len(), 3, "answers to different forms are not comparable");
 }
 
-/// A digest names all that an answer depends on beside the material; the name of a judge does not depend on the question.
+/// A digest covers everything besides the material that an answer depends on; the name of a judge does not depend on
+/// the question.
 #[tokio::test]
 async fn answers_have_a_digest_of_their_question_and_their_judge() {
     let answered = async |name: &str, change: &dyn Fn(&mut llm::Receipt)| {
@@ -288,7 +296,7 @@ async fn answers_have_a_digest_of_their_question_and_their_judge() {
     }
 }
 
-/// What exceeds the context is shortened: the first and the last turn and those with tool calls are shown whole.
+/// Material that exceeds the context is shortened: the first and the last turn and those with tool calls stay whole.
 #[tokio::test]
 async fn a_judge_sees_as_much_as_fits_into_its_context() {
     let turns: Vec<Turn> = (1..=12)
@@ -316,35 +324,7 @@ async fn a_judge_sees_as_much_as_fits_into_its_context() {
     }
 }
 
-/// A judge that is not measured, or not good enough, only informs.
-#[tokio::test]
-async fn only_calibrated_judges_decide() {
-    let asked = async |gate: Option<JudgeGate>, required: bool| {
-        let judges = Judges::saying([judged("no", 0.1)]).with_gate(gate);
-        let check = Check { required, ..check(Rule::LlmJudge(asks("Is it polite?", Expected::Yes))) };
-        let evaluator = evaluate::compile(&check).unwrap();
-        let judgment = Scene::replied("Hello there.").judge_by(&evaluator, &judges).await;
-        assert_eq!(judgment.finding, Finding::Fail);
-        (judgment.required, judgment.jury.unwrap(), judgment.ballots[0].judge.clone())
-    };
-    let (required, jury, judge) = asked(None, true).await;
-    assert_eq!((required, jury.words, jury.uncalibrated), (true, 2, None));
-    let gate = |kappa: f64| {
-        let measured = MeasuredJudges { judges: vec![judge.clone()], ballots: 1, kappa, date: "2026-11-23".to_owned() };
-        JudgeGate { min_kappa: 0.6, measured: vec![measured] }
-    };
-    let (required, jury, _) = asked(Some(gate(0.6)), true).await;
-    assert_eq!((required, jury.uncalibrated), (true, None));
-    let (required, jury, _) = asked(Some(gate(0.59)), true).await;
-    assert!(!required && jury.uncalibrated.as_ref().unwrap().contains("its kappa was 0.590 on 2026-11-23"), "{jury:?}");
-    let nobody = JudgeGate { min_kappa: 0.6, measured: Vec::new() };
-    let (required, jury, _) = asked(Some(nobody.clone()), true).await;
-    assert!(!required && jury.uncalibrated.as_ref().unwrap().contains("is not calibrated"), "{jury:?}");
-    let (required, jury, _) = asked(Some(nobody), false).await;
-    assert_eq!((required, jury.uncalibrated), (false, None), "the scenario says that it only informs");
-}
-
-/// Which quotes a verdict needs, and what becomes of quotes that nobody said.
+/// The quotes that a verdict needs, and the treatment of invented quotes.
 #[tokio::test]
 async fn quotes_are_verified() {
     const NO_EVIDENCE: (Finding, Option<FailureKind>) = (Finding::Inconclusive, Some(FailureKind::EvidenceNotFound));
@@ -381,7 +361,7 @@ async fn quotes_are_verified() {
     }
 }
 
-/// A cut answer is asked for again with twice the limit, once.
+/// After a cut answer it asks once more with twice the limit.
 #[tokio::test]
 async fn cut_replies_get_twice_the_room_once() {
     let cut = || r#"{"reasoning":"it is a long"#.to_owned();
@@ -402,7 +382,34 @@ async fn cut_replies_get_twice_the_room_once() {
     }
 }
 
-/// Whatever is missing of a reply, it never passes: each set of fields, and each beginning of the text.
+/// A cut `Yes` can be the beginning of "Yes, but", and words before a filter stopped the answer are no answer.
+#[tokio::test]
+async fn a_beginning_of_an_answer_is_no_answer() {
+    let material = Material::of_turns(&[turn("Refund, please", "Here is your refund")], &[]);
+    let question = Question::new("Is it solved?", &material, SCOPE);
+    for (second, expected) in [(judged("yes", 0.9), Ok(true)), (judged("no", 0.1), Ok(false))] {
+        let judges = Judges::finishing([("Yes".to_owned(), true), (second, false)]);
+        assert_eq!(yes_or_no(&question, &judges).await.unwrap().said, expected);
+    }
+    let judges = Judges::finishing([("Yes".to_owned(), true), ("Yes.".to_owned(), true)]);
+    assert_eq!(yes_or_no(&question, &judges).await.unwrap_err().kind(), FailureKind::JudgeTruncated);
+    let judges = Judges::finishing([("0.8".to_owned(), true), ("0.85".to_owned(), true)]);
+    assert_eq!(number(&question, &judges).await.unwrap_err().kind(), FailureKind::JudgeTruncated);
+    // `call` takes the result alone, too, if it is whole.
+    let (plugin, function) = ("plugin".to_owned(), "day".to_owned());
+    let arguments = vec![("options".to_owned(), "Monday,Tuesday".to_owned())];
+    let checks = vec![check(contains("Tuesday"))];
+    let day = Rule::Call(check::CallRule { plugin, function, arguments, checks });
+    let judges = Judges::finishing([("Monday".to_owned(), true), ("Tuesday".to_owned(), false)]);
+    assert_eq!(Scene::replied("hi").judge(day, &judges).await.finding, Finding::Pass);
+    let filtered =
+        llm::chat::Reply { text: judged("yes", 0.9), finish: llm::chat::Finish::Refused, ..Default::default() };
+    let judges = Judges::replying([Ok(filtered)]);
+    assert_eq!(yes_or_no(&question, &judges).await.unwrap_err().kind(), FailureKind::JudgeFailed);
+    assert_eq!(judges.requests().len(), 1, "asking again would not help");
+}
+
+/// An incomplete reply never passes: each subset of fields, and each prefix of the text.
 #[tokio::test]
 async fn no_incomplete_reply_passes() {
     let whole = json!({
@@ -454,7 +461,7 @@ async fn votes_are_counted_for_every_judge() {
     }
     let rule = Rule::SemanticCondition(check::SemanticCondition { condition: "It greets".to_owned() });
     let judging = Judging { panel: vec!["A".to_owned(), "B".to_owned(), "C".to_owned()], ..Judging::USUAL };
-    let judges = Judges::saying([yes_no("no", 0.1), yes_no("yes", 0.9), yes_no("no", 0.1)]);
+    let judges = Judges::saying([judged("no", 0.1), judged("yes", 0.9), judged("no", 0.1)]);
     let evaluator = evaluate::compile(&Check { judging, ..check(rule) }).unwrap();
     assert_eq!(Scene::replied("hi").judge_by(&evaluator, &judges).await.finding, Finding::Fail);
     assert_eq!(judges.model_types(), ["A", "B", "C"].map(|judge| Some(judge.to_owned())));
@@ -462,20 +469,29 @@ async fn votes_are_counted_for_every_judge() {
 
 #[tokio::test]
 async fn capabilities_must_all_be_judged() {
-    let entry = |achieved: Value| json!({ "achieved": achieved, "reasoning": "r" });
+    let entry = |judgment: &str| json!({ "reasoning": "r", "quotes": [], "judgment": judgment, "confidence": 0.9 });
+    let without = |key: &str| {
+        let mut fields = entry("yes");
+        fields.as_object_mut().unwrap().remove(key);
+        fields
+    };
     let rows = [
-        (json!([entry(json!(true)), entry(json!(false))]), PASS),
-        (json!([entry(json!(true))]), MALFORMED),
-        (json!([entry(json!(true)), entry(json!(true)), entry(json!(true))]), MALFORMED),
-        (json!([entry(json!(true)), entry(json!("yes"))]), MALFORMED),
-        (json!([entry(json!(true)), { "achieved": true }]), MALFORMED),
+        (json!([entry("yes"), entry("no")]), PASS),
+        (json!([entry("yes"), entry("cannot_tell")]), PASS),
+        (json!([entry("yes")]), MALFORMED),
+        (json!([entry("yes"), entry("yes"), entry("yes")]), MALFORMED),
+        (json!([entry("yes"), entry("perhaps")]), MALFORMED),
+        (json!([entry("yes"), without("reasoning")]), MALFORMED),
+        (json!([entry("yes"), without("quotes")]), MALFORMED),
+        (json!([entry("yes"), without("confidence")]), MALFORMED),
         (json!([]), MALFORMED),
         (json!("all"), MALFORMED),
         (Value::Null, MALFORMED),
     ];
     for (capabilities, outcome) in rows {
         let reply =
-            json!({ "judgment": "yes", "confidence": 0.9, "capabilities": capabilities, "reasoning": "r" }).to_string();
+            json!({ "judgment": "yes", "confidence": 0.9, "capabilities": capabilities, "quotes": [], "reasoning": "r" })
+                .to_string();
         let rule = JudgeRule {
             capabilities: vec!["one".to_owned(), "two".to_owned()],
             batch: true,
@@ -485,7 +501,7 @@ async fn capabilities_must_all_be_judged() {
     }
 }
 
-/// A check's own schema is what the reply must satisfy; what `expected` needs must be in it.
+/// The reply must satisfy a check's own schema, which must have the fields that `expected` needs.
 #[tokio::test]
 async fn own_schemas() {
     let strict = json!({
@@ -513,6 +529,8 @@ async fn own_schemas() {
         (&loose, Expected::No, r#"{"judgment":"NO"}"#, PASS),
         (&loose, Expected::Yes, r#"{"judgment":"perhaps"}"#, MALFORMED),
         (&loose, Expected::Yes, r#"{"judgment":1}"#, MALFORMED),
+        (&loose, Expected::Yes, r#"{"judgment":"yes","reasoning":""}"#, MALFORMED),
+        (&loose, Expected::Yes, r#"{"judgment":"no","judgment":"yes"}"#, MALFORMED),
         (&loose, Expected::Yes, r#"{"success":true}"#, MALFORMED),
         (&loose, Expected::AtMost(0.5), r#"{"confidence":0.2}"#, PASS),
         (&loose, Expected::AtMost(0.5), r#"{"confidence":-7}"#, MALFORMED),
@@ -529,46 +547,108 @@ async fn own_schemas() {
 
 #[tokio::test]
 async fn simple_questions() {
-    let material = Material::of_turns(&[turn("hello", "hi")]);
+    let material = Material::of_turns(&[turn("hello", "hi")], &[]);
     let question = Question::new("Is it?", &material, SCOPE);
     let words = [
-        ("yes".to_owned(), Some((true, 1.0))),
-        ("No.".to_owned(), Some((false, 0.0))),
-        (yes_no("yes", 0.6), Some((true, 0.6))),
-        (yes_no("no", 0.4), Some((false, 0.4))),
-        (yes_no("no", 0.9), None),
-        (yes_no("yes", 0.05), None),
-        ("yesterday".to_owned(), None),
-        ("not yes".to_owned(), None),
+        (judged("yes", 0.6), Some((Ok(true), 0.6))),
+        (judged("no", 0.4), Some((Ok(false), 0.4))),
+        (judged("not_applicable", 0.9), Some((Err(Open::NotApplicable), 0.0))),
+        (judged("cannot_tell", 0.9), Some((Err(Open::CannotTell), 0.0))),
+        (judged("no", 0.9), None),
+        (judged("yes", 0.05), None),
+        ("yes".to_owned(), None),
+        ("No.".to_owned(), None),
         ("0.85".to_owned(), None),
         (r#"{"judgment":"yes"}"#.to_owned(), None),
+        (r#"{"reasoning":"r","judgment":"yes","confidence":0.9}"#.to_owned(), None),
+        (r#"{"reasoning":" ","quotes":[],"judgment":"yes","confidence":0.9}"#.to_owned(), None),
+        (r#"{"reasoning":"r","quotes":[],"judgment":"no","judgment":"yes","confidence":0.9}"#.to_owned(), None),
     ];
     for (reply, expected) in words {
         let answer = yes_or_no(&question, &three(&reply)).await;
-        let read = answer.as_ref().ok().map(|answer| (answer.yes, answer.confidence));
+        let read = answer.as_ref().ok().map(|answer| (answer.said, answer.confidence));
         assert_eq!(read, expected, "{reply}");
         if let Err(error) = answer {
             assert_eq!(error.kind(), FailureKind::JudgeMalformed);
         }
     }
+    let unsure = how_sure(&question, &Judges::saying([judged("yes", 0.05)])).await.unwrap();
+    assert_eq!((unsure.said, unsure.confidence), (Ok(true), 0.05), "the caller has a threshold");
     let numbers = [
-        ("0.85".to_owned(), Some(0.85)),
-        ("1".to_owned(), Some(1.0)),
-        (r#"{"score":0.25,"reasoning":"r"}"#.to_owned(), Some(0.25)),
-        ("0.9junk".to_owned(), None),
-        ("1.5".to_owned(), None),
+        (score(0.25), Some(Ok(0.25))),
+        (score(1.0), Some(Ok(1.0))),
+        (ballot("verdict", "not_applicable", 0.9), Some(Err(Open::NotApplicable))),
+        (ballot("verdict", "cannot_tell", 0.9), Some(Err(Open::CannotTell))),
+        ("0.85".to_owned(), None),
         ("85%".to_owned(), None),
-        ("yes".to_owned(), None),
-        (r#"{"score":1.5,"reasoning":"r"}"#.to_owned(), None),
-        (r#"{"score":"0.5","reasoning":"r"}"#.to_owned(), None),
+        (score(1.5), None),
+        (ballot("verdict", "0.5", 0.9), None),
+        (r#"{"reasoning":"r","verdict":0.5,"confidence":0.9}"#.to_owned(), None),
     ];
     for (reply, expected) in numbers {
         let rating = number(&question, &three(&reply)).await;
-        assert_eq!(rating.ok().map(|rating| rating.score), expected, "{reply}");
+        assert_eq!(rating.ok().map(|rating| rating.said), expected, "{reply}");
     }
 }
 
-/// Each pattern is a question of its own wording, and the share that is seen is the score.
+/// Every kind that asks a judge for a verdict has the same form: reasoning and quotes, and answers that decide nothing.
+#[tokio::test]
+async fn every_judged_kind_verifies_quotes_and_can_leave_its_question_open() {
+    const KINDS: [&str; 9] = [
+        "type: llm_judge\nprompt: Is it kind?\nexpected: 'yes'",
+        "type: llm_judge\nprompt: Is it kind?\nexpected: kind",
+        "type: llm_judge\nprompt: Is it kind?\nexpected: 'yes'\nbatch: true\ncapabilities: [greets]",
+        "type: rubric\ncriteria: [{name: kind}]",
+        "type: refusal",
+        "type: semantic_condition\ncondition: It is kind",
+        "type: semantic_similar\nexpected: [Hello]",
+        "type: conversation_flow\nrequired_patterns: [question_then_answer]",
+        "type: context_retention\ntest_memory_of: ['4711']\nretention_turns: 1",
+    ];
+    let measured = "type: user_satisfaction";
+    let reached = "type: goal_reached\nparts: [sorry]";
+    let scene = || Scene::talked(vec![turn("My order is 4711", "Thank you."), turn("And?", "It comes today.")]);
+    let undecided = (Finding::Inconclusive, Some(FailureKind::Undecided));
+    for kind in KINDS.into_iter().chain([measured, reached]) {
+        let field = if kind.contains("rubric") || kind == measured { "verdict" } else { "judgment" };
+        let word = match kind {
+            _ if kind == measured => json!(0.9),
+            _ if kind.contains("rubric") => json!("met"),
+            _ => json!("yes"),
+        };
+        let reply = |verdict: &Value, quote: Option<&str>| {
+            let quotes: Vec<Value> =
+                quote.iter().map(|text| json!({ "turn": 2, "who": "agent", "text": text })).collect();
+            let entry = json!({ "reasoning": "r", "quotes": [], "judgment": "yes", "confidence": 0.9 });
+            let capabilities = kind.contains("batch").then(|| json!([entry]));
+            let mut fields = json!({ "reasoning": "r", "quotes": quotes, field: verdict, "confidence": 0.9 });
+            capabilities.into_iter().for_each(|entries| fields["capabilities"] = entries);
+            fields.to_string()
+        };
+        let lie = reply(&word, Some("It comes tomorrow."));
+        let not_found = (Finding::Inconclusive, Some(FailureKind::EvidenceNotFound));
+        let bare = word.as_str().map_or_else(|| word.to_string(), str::to_owned);
+        for (replies, expected) in [
+            (vec![reply(&json!("cannot_tell"), None)], undecided),
+            (vec![reply(&json!("not_applicable"), None)], (Finding::NotApplicable, None)),
+            (vec![lie.clone(), lie], not_found),
+            (vec![bare; TRIES as usize], MALFORMED),
+        ] {
+            let judges = Judges::saying(replies.clone());
+            let judgment = scene().judge_by(&evaluate::compile(&read(kind)).unwrap(), &judges).await;
+            assert_eq!((judgment.finding, judgment.failure), expected, "{kind}\n{replies:?}: {}", judgment.reason);
+            let counts = matches!(judgment.failure, Some(FailureKind::Undecided) | None);
+            let asked = if kind.contains("batch") { 2 } else { 1 };
+            assert_eq!(judgment.ballots.len(), if counts { asked } else { 0 }, "{kind}");
+        }
+        let shows = reply(&word, Some("it comes today"));
+        let judgment = scene().judge_by(&evaluate::compile(&read(kind)).unwrap(), &Judges::saying([shows])).await;
+        let told = &judgment.ballots[0].reason;
+        assert!(told.contains("agent: \"it comes today\"]"), "{kind}: {told}");
+    }
+}
+
+/// Each pattern is a question with its own wording, and the share of patterns seen is the score.
 #[tokio::test]
 async fn flow_patterns() {
     let patterns = vec![
@@ -578,7 +658,7 @@ async fn flow_patterns() {
         FlowPattern::EmpathyThenSolution,
         FlowPattern::EscalationPattern,
     ];
-    let judges = Judges::saying(["yes", "no", "yes", "no", "yes"]);
+    let judges = Judges::saying(["yes", "no", "yes", "no", "yes"].map(|word| judged(word, 0.5)));
     let rule = Rule::ConversationFlow(check::ConversationFlow {
         required_patterns: patterns,
         flow_quality_threshold: Share(0.6),
@@ -616,7 +696,7 @@ async fn retention_asks_about_the_turns_after_the_first_mention() {
         (&["bye"], 3, &[], 0.0),
     ];
     for (items, retention_turns, replies, score) in rows {
-        let judges = Judges::saying(replies.iter().copied());
+        let judges = Judges::saying(replies.iter().map(|word| judged(word, 0.5)));
         let rule = Rule::ContextRetention(check::ContextRetention {
             test_memory_of: items.iter().map(|item| (*item).to_owned()).collect(),
             retention_turns: Count(retention_turns),

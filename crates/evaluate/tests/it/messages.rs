@@ -1,4 +1,4 @@
-//! An agent that says something beside a tool call and then answers: which evaluations look at which words.
+//! An agent that writes text beside a tool call and then answers: which evaluations look at which text.
 
 use evaluate::question::Material;
 use record::{
@@ -7,7 +7,7 @@ use record::{
 };
 use scenario::check::{self, Rule};
 
-use crate::fakes::{Judges, Scene, check, contains, matches, turn, yes_no};
+use crate::fakes::{Judges, Scene, check, contains, judged, matches, turn};
 
 fn said(text: &str, tool_calls_before: u32) -> Said {
     Said { text: text.to_owned(), tool_calls_before }
@@ -29,7 +29,7 @@ fn scene() -> Scene {
 }
 
 #[tokio::test]
-async fn what_is_looked_for_is_found_in_any_message() {
+async fn a_text_is_found_in_any_message() {
     let all = |values: &[&str]| {
         Rule::Contains(check::Contains {
             values: values.iter().map(|value| (*value).to_owned()).collect(),
@@ -45,10 +45,10 @@ async fn what_is_looked_for_is_found_in_any_message() {
         (contains("lookup"), Finding::Fail),
         (all(&["one moment", "monday"]), Finding::Pass),
         (matches("secret.*moment"), Finding::Pass),
-        // The ends of the answer are ends too.
+        // The start and end of the answer match too.
         (matches("^It comes on Monday.$"), Finding::Pass),
         (matches("(?s)^Your secret.*Monday.$"), Finding::Pass),
-        // The answer alone is compared as a whole.
+        // Only the answer is compared as a whole.
         (equals("It comes on Monday."), Finding::Pass),
         (starts("It"), Finding::Pass),
         (starts("Your"), Finding::Fail),
@@ -63,13 +63,13 @@ async fn what_is_looked_for_is_found_in_any_message() {
 
 #[tokio::test]
 async fn judges_see_every_message_and_call_in_order() {
-    let material = format!("{:?}", Material::of_turns(&[two_messages()]));
+    let material = format!("{:?}", Material::of_turns(&[two_messages()], &[]));
     let places: Vec<usize> = ["secret", "lookup", "sent", "on Monday"]
         .map(|part| material.find(part).unwrap_or_else(|| panic!("{part} in {material}")))
         .to_vec();
     assert!(places.is_sorted(), "{material}");
     assert_eq!(material.matches("on Monday").count(), 1, "{material}");
-    let judges = Judges::saying([yes_no("yes", 0.9)]);
+    let judges = Judges::saying([judged("yes", 0.9)]);
     let condition = Rule::SemanticCondition(check::SemanticCondition { condition: "keeps a secret".to_owned() });
     scene().judge(condition, &judges).await;
     assert!(judges.requests()[0].messages[1].content.contains("Your secret is safe"));

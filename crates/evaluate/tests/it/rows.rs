@@ -14,14 +14,14 @@ use record::{
 };
 use scenario::{Check, check::Rule};
 
-use crate::fakes::{Judges, Scene, ballot, judged, score, turn, yes_no};
+use crate::fakes::{Judges, Scene, ballot, judged, score, turn};
 
 /// One example of one evaluation.
 pub(crate) struct Row {
-    /// YAML, as it stands in `evaluations`.
+    /// YAML, as in `evaluations`.
     pub(crate) check: &'static str,
     pub(crate) seen: Seen,
-    /// What the judges say, in turn.
+    /// The judges' answers, in order.
     pub(crate) judges: &'static [Says],
     pub(crate) finding: Finding,
     /// Part of the reason.
@@ -37,7 +37,7 @@ pub(crate) enum Seen {
     UserCalls(&'static [(&'static str, &'static str, Option<&'static str>)]),
     /// (user, agent)
     Talk(&'static [(&'static str, &'static str)]),
-    /// A reply that took so long, in milliseconds: to its first token, and to its end.
+    /// A reply with these times, in milliseconds: to its first token, and to its end.
     Took(Option<u64>, u64),
     /// A reply that used so many tokens and billionths of a dollar.
     Used(u64, Option<i64>),
@@ -45,10 +45,12 @@ pub(crate) enum Seen {
     State(&'static str),
 }
 
-/// What a judge answers.
+/// A judge's answer.
 pub(crate) enum Says {
     Yes,
     No,
+    /// Another answer to a question.
+    Word(&'static str),
     Score(f64),
     Alike(f64),
     /// The verdict on one criterion.
@@ -57,7 +59,7 @@ pub(crate) enum Says {
     Point(i64),
     /// The verdicts on all criteria, in one call.
     Sheet(&'static [&'static str]),
-    /// What a function gives back.
+    /// The result of a function.
     Result(&'static str),
     Prose,
 }
@@ -87,8 +89,12 @@ const fn asked(
 /// The evaluation as the reader of scenario files reads it.
 pub(crate) fn read(written: &str) -> Check {
     let indented = written.trim().replace('\n', "\n          ");
+    let more = match written.contains("mock_state") {
+        true => "gabfest: {state: {a: 1}}\nsetup: {mocks: [{method: m, response: {}, set: {a: 2}}]}\n",
+        false => "",
+    };
     let text = format!(
-        "name: a\ndescription: b\njudgment: {{strategy: all_pass}}\nrun:\n  - input: hi\n    evaluations:\n        - {indented}\n"
+        "name: a\ndescription: b\njudgment: {{strategy: all_pass}}\n{more}run:\n  - input: hi\n    evaluations:\n        - {indented}\n"
     );
     let (documents, faults) = formats::eliza::FORMAT.open(&text, "row");
     assert!(faults.is_empty(), "{written}: {faults:?}");
@@ -96,7 +102,7 @@ pub(crate) fn read(written: &str) -> Check {
     assert!(findings.is_empty(), "{written}: {findings:?}");
     let mut check = script.unwrap().scenario.steps[0].checks[0].clone();
     if let Rule::GoalReached(rule) = &mut check.rule {
-        // What a plan puts in: the goal of a user.
+        // A value that the plan fills in: the goal of a user.
         rule.goal = serde_json::from_value(serde_json::json!([
             { "id": "refund", "text": "30 EUR back", "done_when": { "tool": "refund.create", "arguments": { "eur": 30 } } },
             { "id": "mail", "text": "a confirmation", "done_when": { "said": "sent a mail" } },
@@ -160,9 +166,11 @@ fn timed(first_ms: Option<u64>, total_ms: u64) -> Turn {
         total_micros: total_ms * 1_000,
         retried_micros: 0,
         tokens: Tokens { input: 40, output: 10, ..Tokens::default() },
+        texts: None,
         estimated: false,
         cost: Some(Usd(1_000)),
         plain_priced: false,
+        limits: record::named_limits::NamedLimits::default(),
         reported_cost: None,
         finish: None,
         tries: 1,
@@ -176,12 +184,11 @@ fn timed(first_ms: Option<u64>, total_ms: u64) -> Turn {
 }
 
 impl Says {
-    /// `llm_judge` asks for quotes, and other questions for a yes or no do not.
-    fn text(&self, kind: &str) -> String {
-        let answer = if kind == "llm_judge" { judged } else { yes_no };
+    fn text(&self) -> String {
         match self {
-            Self::Yes => answer("yes", 0.9),
-            Self::No => answer("no", 0.1),
+            Self::Yes => judged("yes", 0.9),
+            Self::No => judged("no", 0.1),
+            Self::Word(word) => judged(word, 0.9),
             Self::Score(value) => score(*value),
             Self::Alike(value) => serde_json::json!({ "similarity": value }).to_string(),
             Self::Mark(mark) => ballot("verdict", *mark, 0.9),
@@ -201,7 +208,7 @@ async fn every_row_holds() {
     for row in all() {
         let check = read(row.check);
         let evaluator = evaluate::compile(&check).unwrap_or_else(|error| panic!("{}: {error}", row.check));
-        let judges = Judges::saying(row.judges.iter().map(|says| says.text(check.rule.kind())));
+        let judges = Judges::saying(row.judges.iter().map(|says| says.text()));
         let judgment = row.seen.scene().judge_by(&evaluator, &judges).await;
         let shown = format!("{}\n=> {:?}: {}", row.check, judgment.finding, judgment.reason);
         assert_eq!(judgment.finding, row.finding, "{shown}");

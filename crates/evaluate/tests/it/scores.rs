@@ -22,6 +22,8 @@ async fn a_judge_scores_in_the_form_asked_for() {
     let scorer = judges.scorer(SCOPE);
     let score = scorer.similarity("one", "two").await.unwrap();
     assert_eq!((score.value, &*score.model), (0.75, "judge script"));
+    let ballot = score.ballot.unwrap();
+    assert_eq!((&*ballot.criterion, &*ballot.verdict, &*ballot.model), ("similarity", "0.75", "script"));
     assert_eq!(scorer.answer("Who?", "I am Tom.").await.unwrap().text, "Tom.");
     assert_eq!(scorer.answer("Where?", "I am Tom.").await.unwrap().text, "");
     assert_eq!(scorer.next_sentence("Hello", "Hi").await.unwrap().value, 0.0);
@@ -33,7 +35,7 @@ async fn a_judge_scores_in_the_form_asked_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_score_is_asked_again_and_then_nobodys_but_the_judges_fault() {
+async fn an_invalid_score_is_asked_again_and_is_the_judges_fault() {
     let rows = ["0.9", "It is 0.9", r#"{"similarity": 2}"#, r#"{"similarity": "high"}"#, r#"{"score": 0.9}"#];
     for said in rows {
         let judges = Judges::saying([said; 3]);

@@ -4,9 +4,9 @@ use record::{Finding, turn::ToolCall};
 use scenario::Check;
 use serde_json::{Value, json};
 
-use crate::fakes::{Judges, Scene, yes_no};
+use crate::fakes::{Judges, Scene, judged};
 
-/// The checks of a page's answers; nothing where the page has errors.
+/// The checks of a page's answers; empty if the page has errors.
 fn checks(page: &str) -> Vec<Check> {
     let (documents, found) = formats::skunit::FORMAT.open(page, "x.md");
     assert!(found.is_empty(), "{found:?}");
@@ -18,7 +18,7 @@ fn written(kind: &str, body: &str) -> Vec<Check> {
     checks(&format!("## [USER]\nHi\n## [AGENT]\nHo\n### CHECK {kind}\n{body}"))
 }
 
-async fn judged(checks: &[Check], scene: &Scene, judges: &Judges) -> Vec<Finding> {
+async fn findings_of(checks: &[Check], scene: &Scene, judges: &Judges) -> Vec<Finding> {
     let mut findings = Vec::new();
     for check in checks {
         findings.push(scene.judge_by(&evaluate::compile(check).unwrap(), judges).await.finding);
@@ -56,7 +56,7 @@ async fn each_kind_judges_as_it_is_written() {
         ("JsonCheck", r#"{"a": ["NotEmpty"]}"#, r#"{"b": 1}"#, Fail),
     ];
     for (kind, body, reply, expected) in rows {
-        let found = judged(&written(kind, body), &Scene::replied(reply), &Judges::default()).await;
+        let found = findings_of(&written(kind, body), &Scene::replied(reply), &Judges::default()).await;
         assert_eq!(found, [expected], "{kind} {body} of {reply:?}");
     }
 }
@@ -72,10 +72,10 @@ async fn the_two_wrong_files_fail_and_the_right_ones_pass() {
         ("GetFoodMenuChat.md", menu(), Judges::default(), Finding::Pass),
         ("GetFoodMenuChatJson.md", menu(), Judges::default(), Finding::Pass),
         ("GetFoodMenuChatJsonWrong.md", menu(), Judges::default(), Finding::Fail),
-        ("EiffelTallChatWrong.md", tall(), Judges::saying([yes_no("no", 0.1)]), Finding::Fail),
+        ("EiffelTallChatWrong.md", tall(), Judges::saying([judged("no", 0.1)]), Finding::Fail),
     ];
     for (name, scene, judges, expected) in rows {
-        assert_eq!(judged(&checks(&page(name)), &scene, &judges).await, [expected], "{name}");
+        assert_eq!(findings_of(&checks(&page(name)), &scene, &judges).await, [expected], "{name}");
     }
 }
 
@@ -85,17 +85,17 @@ async fn a_call_is_answered_by_a_model_and_its_result_is_checked() {
         ### CHECK ContainsAny\nQuestion\n## [AGENT]\nYes";
     for (result, expected) in [("Question", Finding::Pass), ("Happy", Finding::Fail)] {
         let judges = Judges::saying([json!({ "result": result }).to_string()]);
-        let found = judged(&checks(page), &Scene::replied("Yes"), &judges).await;
+        let found = findings_of(&checks(page), &Scene::replied("Yes"), &judges).await;
         assert_eq!(found, [expected], "{result}");
         assert_eq!(judges.model_types(), [Some("My".to_owned())]);
         let asked = &judges.requests()[0].messages[1].content;
         assert!(asked.contains("`My.GetIntent`") && asked.contains("\"input\":\"Is Eiffel tall?\""), "{asked}");
     }
     let judges = Judges::saying(["prose", "more prose", "and more"]);
-    assert_eq!(judged(&checks(page), &Scene::replied("Yes"), &judges).await, [Finding::Inconclusive]);
+    assert_eq!(findings_of(&checks(page), &Scene::replied("Yes"), &judges).await, [Finding::Inconclusive]);
 }
 
-/// `options` lists what a function may return: anything else is no fault of the agent.
+/// `options` lists the possible results of a function: any other result is not the agent's fault.
 #[tokio::test]
 async fn a_result_that_is_none_of_the_options_is_no_fail() {
     let page = |options: &str| {
@@ -118,7 +118,7 @@ async fn a_result_that_is_none_of_the_options_is_no_fail() {
     ];
     for (options, reply, expected) in rows {
         let judges = Judges::saying([reply.clone(), reply.clone(), reply.clone()]);
-        let found = judged(&checks(&page(options)), &Scene::replied("Yes"), &judges).await;
+        let found = findings_of(&checks(&page(options)), &Scene::replied("Yes"), &judges).await;
         assert_eq!(found, [expected], "{options} {reply}");
     }
 }

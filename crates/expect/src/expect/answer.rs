@@ -1,4 +1,4 @@
-//! The expected answer of the agent in one turn: words, tool calls and telephony events.
+//! The expected answer of the agent in one turn: text, tool calls and telephony events.
 
 use serde_json::{Map, Value, json};
 

@@ -44,7 +44,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Words, or none.
+    /// Its text, or none.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }

@@ -78,7 +78,7 @@ impl Judge {
     }
 }
 
-/// What was found.
+/// The result of looking for a judge.
 #[derive(Debug)]
 pub(super) enum Found {
     There(Arc<dyn llm::Chat>),

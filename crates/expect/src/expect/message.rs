@@ -37,7 +37,7 @@ pub(super) fn of(report: &Report) -> String {
         text.push_str(&format!("\n\nrepeat {} of {played}:", number + 1));
     }
     text.push_str(&what_was_wrong(report, shown));
-    text.push_str("\n\nall that was said:");
+    text.push_str("\n\nthe whole conversation:");
     text.push_str(&transcript(report, shown));
     let others: Vec<String> = bad
         .iter()
@@ -151,7 +151,7 @@ fn expected_text(answer: Option<&Value>) -> String {
     }
 }
 
-/// One a line, without what nobody wrote.
+/// One per line, without absent values.
 fn listed(answer: Option<&Value>, key: &str) -> String {
     let items = answer.and_then(|answer| answer.get(key)).and_then(Value::as_array);
     let shown = |item: &Value| {
@@ -229,7 +229,7 @@ fn in_short(played: &Played) -> String {
     }
 }
 
-/// The lines after the first stand below it.
+/// Indents the lines after the first.
 fn indented(text: &str) -> String {
     text.trim_end().replace('\n', "\n                  ")
 }

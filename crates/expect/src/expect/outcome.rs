@@ -78,12 +78,12 @@ pub struct Report {
     pub(super) lines: Vec<u32>,
 }
 
-/// What a report amounts to.
+/// The conclusion from a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Finding {
     Passed,
     Failed,
-    /// Those that could not be judged might have been enough.
+    /// The repeats that could not be judged might have been enough.
     Undecided {
         /// It would be decided with a judge.
         may_lack_a_judge: bool,

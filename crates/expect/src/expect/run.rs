@@ -161,7 +161,8 @@ impl Run {
     }
 
     fn required_of(&self, script: &Prepared, plan: &Plan) -> Result<u32, String> {
-        let repeats = u32::try_from(plan.planned()).map_err(|_| "it is to be played too often".to_owned())?;
+        let repeats = plan.planned().and_then(|trials| u32::try_from(trials).ok());
+        let repeats = repeats.ok_or_else(|| "it is to be played too often".to_owned())?;
         let written = script.scenario().required_pass_rate.map(Required::Share);
         self.required.or(written).unwrap_or(Required::Count(repeats)).of(repeats)
     }

@@ -57,7 +57,7 @@ impl Prepared {
         self.file().script.repeats.unwrap_or(1)
     }
 
-    /// As it is written.
+    /// As written.
     pub(super) fn value(&self) -> &Value {
         &self.file().document.value
     }

@@ -1,4 +1,4 @@
-//! The parts of `gabfest.yaml` that a test needs: endpoints, agents, and who judges.
+//! The parts of `gabfest.yaml` that a test needs: endpoints, agents, and the judge.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ const USUAL: &str = "gabfest.yaml";
 
 #[derive(Debug, Default)]
 pub(super) struct Settings {
-    /// `None` where there is no file.
+    /// `None` if there is no file.
     path: Option<PathBuf>,
     /// Paths in it are relative to it.
     pub(super) folder: PathBuf,
@@ -28,8 +28,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Those of the nearest `gabfest.yaml`: `cargo test` runs in the folder of the package, and settings often stand
-    /// above it. Without a file there are none.
+    /// The settings of the nearest `gabfest.yaml`: `cargo test` runs in the folder of the package, and settings are
+    /// often above it. Without a file they are empty.
     pub(super) fn nearest(folder: &Path) -> Result<Self, String> {
         let path = folder.ancestors().map(|folder| folder.join(USUAL)).find(|path| path.is_file());
         path.map_or_else(|| Ok(Self::default()), |path| Self::read(&path))
@@ -45,7 +45,7 @@ impl Settings {
         let agents = section(&root, "agents", &mut findings);
         let judge = root.get("roles").and_then(|roles| roles.get("judge"));
         let judge = judge.and_then(|judge| judge.value().as_str().map(str::to_owned));
-        // `gabfest check` tells of the rest of the file, and of what is only a warning.
+        // `gabfest check` reports the rest of the file, and warnings.
         let errors: Vec<Diagnostic> =
             warning.into_iter().chain(findings.into_sorted()).filter(Diagnostic::is_error).collect();
         if !errors.is_empty() {

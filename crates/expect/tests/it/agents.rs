@@ -1,4 +1,4 @@
-//! Whom a conversation can be held with.
+//! The kinds of agents in a conversation.
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
@@ -13,7 +13,7 @@ use tokio::{net::TcpListener, sync::oneshot};
 
 use crate::fakes::{passes, saying};
 
-/// Everything that it was told, as one line.
+/// Replies with everything that it received, as one line.
 async fn recite(message: Message) -> Result<String, expect::AgentError> {
     let said = |said: &Said| format!("{}: {}", said.speaker.name(), said.text);
     let history: Vec<String> = message.history.iter().map(said).collect();
@@ -21,7 +21,7 @@ async fn recite(message: Message) -> Result<String, expect::AgentError> {
 }
 
 #[tokio::test]
-async fn a_closure_knows_what_was_said_before() {
+async fn a_closure_gets_the_conversation_so_far() {
     let conversation = expect::conversation("c")
         .agent("Welcome.")
         .user("one")
@@ -35,7 +35,7 @@ async fn a_closure_knows_what_was_said_before() {
 }
 
 #[tokio::test]
-async fn conversations_can_be_told_apart() {
+async fn conversations_have_different_ids() {
     let agent = Agent::from_fn(|message| async move { Ok(message.conversation) });
     let run = expect::conversation("c").user("1").agent("*").user("2").agent("*").against(agent).times(3);
     let again = expect::conversation("c").user("1").agent("*").user("2").agent("*");
@@ -77,7 +77,7 @@ async fn a_closure_that_breaks_is_the_agent_s_failure() {
     }
 }
 
-/// An agent of another kind than those that gabfest has.
+/// An agent of a kind that gabfest does not have.
 #[derive(Debug)]
 struct Parrot;
 

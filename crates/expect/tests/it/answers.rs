@@ -1,4 +1,4 @@
-//! What an answer may be: words, anything, statements, alternatives, calls, events.
+//! The kinds of expected answers: text, anything, statements, alternatives, calls, events.
 
 use gabfest::expect::{self, Answer, Event, ExpectedCall, Judge, Reply, reply};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::fakes::{Finds, passes, saying};
 
 #[tokio::test]
 async fn words_statements_and_alternatives() {
-    // What the agent says, what is expected, and whether a judge that knows only "noon" finds it right.
+    // The agent's text, the expectation, and whether a judge that accepts only "noon" accepts it.
     let rows: [(&str, Answer, bool); 10] = [
         ("We open at noon.", "we open at noon. ".into(), true),
         ("We open at noon.", "*".into(), true),
@@ -97,7 +97,7 @@ async fn events_are_exact_and_in_order() {
 }
 
 #[tokio::test]
-async fn silence_can_be_what_is_expected() {
+async fn silence_can_be_expected() {
     let asked = || expect::conversation("c").user("(noise)");
     passes(asked().agent(""), saying("")).await.unwrap();
     passes(asked().agent(""), saying("Hello?")).await.unwrap_err();

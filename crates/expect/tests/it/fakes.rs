@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use gabfest::expect::{Agent, Conversation, Error, Judge, Reply, llm};
 use serde_json::json;
 
-/// A judge that finds a text right where one of these words stands in the question.
+/// A judge that accepts a text if one of these words is in the question.
 #[derive(Debug)]
 pub(crate) struct Finds(pub(crate) &'static [&'static str]);
 
@@ -21,7 +21,7 @@ impl llm::Call<llm::chat::Request> for Finds {
         let yes = self.0.iter().any(|words| asked.contains(words));
         let reasoning = if yes { "it does" } else { "it names no hour" };
         let judgment = if yes { "yes" } else { "no" };
-        let text = json!({ "judgment": judgment, "confidence": 1.0, "reasoning": reasoning }).to_string();
+        let text = json!({ "reasoning": reasoning, "quotes": [], "judgment": judgment, "confidence": 1.0 }).to_string();
         Ok(llm::chat::Reply { text, ..llm::chat::Reply::default() })
     }
 }

@@ -1,4 +1,4 @@
-//! What a failing test prints.
+//! The output of a failing test.
 
 use gabfest::expect::{self, Agent, Event, ExpectedCall, Judge, Reply, Run, reply};
 use serde_json::json;

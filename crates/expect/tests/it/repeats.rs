@@ -7,7 +7,7 @@ use std::sync::{
 
 use gabfest::expect::{self, Agent, Error, Outcome, Required, Run};
 
-/// An agent of which every so many answers are wrong, counted over all conversations.
+/// An agent whose every nth answer is wrong, counted over all conversations.
 fn wrong_every(nth: u32) -> Agent {
     let asked = Arc::new(AtomicU32::new(0));
     Agent::from_fn(move |_| {
@@ -78,7 +78,7 @@ async fn too_few_panic() {
 }
 
 #[tokio::test]
-async fn a_negative_control_passes_where_the_agent_fails() {
+async fn a_negative_control_passes_if_the_agent_fails() {
     let conversation = || expect::conversation("c").user("?").agent("").must_fail();
     conversation().against(Agent::from_fn(|_| async { Ok("something") })).run().await;
     let failed = conversation().against(Agent::from_fn(|_| async { Ok("") })).try_run().await;

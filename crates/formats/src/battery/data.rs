@@ -22,12 +22,12 @@ pub(crate) struct SetDocument {
     id: SetId,
     /// QA: information, then a question. CO: a question about the chatter. IA, IQ: with context. IF: bad input.
     kind: Kind,
-    /// What is told; of CO what is asked, of IF what a filter should catch.
+    /// The information to give; for CO the question, for IF the text that a filter should catch.
     information: Vec<String>,
-    /// What is asked about it.
+    /// The questions about it.
     #[serde(default)]
     questions: Vec<String>,
-    /// What is looked for in the reply; without it the question is answered by yes or no.
+    /// The question about the reply; without it the question has a yes-or-no answer.
     extract: Option<String>,
     /// The right answer: text, or true or false for yes and no.
     #[serde(default)]
@@ -52,7 +52,7 @@ impl JsonSchema for AnswerDocument {
     }
 }
 
-/// Reads the sets; a set with a fault is left out.
+/// Reads the sets; faulty ones are left out.
 pub(crate) fn data_sets(parts: &[Part<'_>], findings: &mut Findings) -> Vec<DataSet> {
     let mut seen = BTreeSet::new();
     parts

@@ -1,4 +1,4 @@
-//! A battery file as it is written: the shape that is decoded and that the JSON Schema describes.
+//! The shape of a battery file, which is decoded and which the JSON Schema describes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -101,7 +101,7 @@ pub(crate) struct BatteryDocument {
 pub(crate) struct MemoryDocument {
     /// Messages that the tester is shown; 2 unless written.
     pub(super) tester: Messages,
-    /// Messages that the chatter is given anew with each turn; all, or what it keeps itself, unless written.
+    /// How many messages the chatter gets with each turn; by default all, or the history that it keeps itself.
     pub(super) agent: Option<Messages>,
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct AugmentationDocument {
 #[schemars(rename = "Show")]
 #[serde(default)]
 pub(crate) struct ShowDocument {
-    /// What was understood of a reply.
+    /// The interpretation of a reply.
     interpretation: bool,
     /// Scores.
     detail: bool,

@@ -1,4 +1,4 @@
-//! Python literals, as Emely writes them into saved conversations: lists, mappings, texts, numbers, None.
+//! Python literals in the conversations that Emely saves: lists, mappings, texts, numbers, None.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ const MAX_DEPTH: u32 = 32;
 /// Reads one literal.
 ///
 /// # Errors
-/// A lowercase fragment that says what is wrong.
+/// A lowercase fragment with the reason.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut reader = Reader { rest: text };
     let value = reader.value(0)?;
@@ -44,7 +44,7 @@ pub(super) fn write(value: &Value, text: &mut String) {
     }
 }
 
-/// In single quotes, unless there is one inside and no double one.
+/// In single quotes, unless the text has a single quote and no double one.
 fn quote(words: &str, text: &mut String) {
     let mark = if words.contains('\'') && !words.contains('"') { '"' } else { '\'' };
     text.push(mark);

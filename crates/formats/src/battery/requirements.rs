@@ -1,4 +1,4 @@
-//! `requirements`: what is examined, under the names of either scheme.
+//! `requirements`: the examined requirements, under their names in either scheme.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ const MAX_WAIT: u32 = 5;
 #[schemars(rename = "Requirement")]
 #[serde(default)]
 pub(crate) struct RequirementDocument {
-    /// That a free turn becomes its test; for requirements with turns of their own.
+    /// The probability that a free turn becomes its test; for requirements with their own turns.
     probability: Option<Probability>,
     /// The most data sets of one conversation; 2 unless written.
     max_sets: Option<Many>,
@@ -66,7 +66,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Entries 
             add(&mut entries, requirement, written, &entry, findings);
         }
     }
-    // Chance is divided in this order whatever the order in the file.
+    // Random draws are divided in this order, whatever the order in the file.
     entries.injections.sort_by_key(|injection| injection.requirement);
     entries.observed.sort_unstable();
     entries
@@ -129,7 +129,7 @@ fn add(
     });
 }
 
-/// What a battery must be beyond its parts.
+/// Checks of a battery that involve several of its parts.
 pub(super) fn check(battery: &Battery, root: &Part<'_>, findings: &mut Findings) {
     let spot = root.key_spot("requirements");
     if battery.requirements().is_empty() {

@@ -5,16 +5,16 @@ use serde_json::{Map, Value, json};
 
 use super::python;
 
-/// The line between the messages and what they were for.
+/// The line between the messages and their tests.
 const CONFIGURATIONS: &str = "- CONFIGURATIONS -";
-/// What stands round a literal; upstream's later revision misspells the second one.
+/// The marks around a literal; upstream's later revision misspells the second one.
 const SECTIONS: [(&str, &str); 4] =
     [("test_ids", "test_ids"), ("test_sets", "test_sets"), ("tets_sets", "test_sets"), ("values_used", "values_used")];
 
 /// Reads a saved conversation.
 ///
 /// # Errors
-/// (1-based line, message) where the tests or their data cannot be read.
+/// (1-based line, message) if the tests or their data cannot be read.
 pub fn parse(text: &str) -> Result<Saved, (u32, String)> {
     let mut lines: Vec<&str> = text.lines().map(str::trim).collect();
     let configured = lines.iter().position(|line| *line == CONFIGURATIONS);

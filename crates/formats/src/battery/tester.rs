@@ -1,4 +1,4 @@
-//! `tester`: who speaks between the tests.
+//! `tester`: who speaks in the turns without a test.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -116,7 +116,7 @@ pub(super) fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Tester> {
 }
 
 impl ModelDocument {
-    /// Affect, knob and topic were weights of a model once; a model that is told follows them too.
+    /// Affect, knob and topic were inputs of a specialised model once; a general model follows them as instructions.
     fn into_simulator(self) -> Simulator {
         let feeling = self.affect.map(|affect| {
             let strength = match self.knob.map_or(100.0, |knob| knob.0) {

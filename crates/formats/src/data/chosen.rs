@@ -1,4 +1,4 @@
-//! Which rows of a data file are taken, and what each is called.
+//! Selects the rows of a data file, and names them.
 
 use std::collections::{BTreeMap, BinaryHeap, HashMap, hash_map::Entry};
 
@@ -21,11 +21,12 @@ const MAX_FAULTS: usize = 20;
 /// Hex digits of the hash of a row that has no id.
 const ID_DIGITS: usize = 12;
 
-/// The choice of one `data` section, and what it has seen so far.
+/// One `data` section, and the state of reading it.
 pub(super) struct Chosen<'a> {
     written: &'a DataDocument,
     wanted: BTreeMap<&'a str, Vec<String>>,
-    /// The line of each row that was taken, by a hash of its id.
+    /// The line of each row that is kept, by a hash of its id. Rows with one id have one priority, so a sample keeps both or
+    /// neither, and rows beside the sample need no memory.
     lines: HashMap<u64, u32>,
     faults: usize,
 }
@@ -76,11 +77,27 @@ impl<'a> Chosen<'a> {
                 continue;
             };
             let priority = seed_of(&[&seed.to_le_bytes(), row.id.as_bytes()]);
-            if let Err(error) = kept.push(priority, &row) {
-                let help = "take fewer rows with `where` or `sample`";
-                self.fault(row.line, error.to_string(), Some(help), findings);
-                if error == TooLarge::All || self.faults >= MAX_FAULTS {
+            if !kept.takes(priority) {
+                continue;
+            }
+            if !self.is_new(&row, findings) {
+                if self.faults >= MAX_FAULTS {
                     break;
+                }
+                continue;
+            }
+            match kept.push(priority, &row) {
+                Ok(gone) => {
+                    if let Some(gone) = gone {
+                        self.lines.remove(&seed_of(&[gone.id.as_bytes()]));
+                    }
+                }
+                Err(error) => {
+                    let help = "take fewer rows with `where` or `sample`";
+                    self.fault(row.line, error.to_string(), Some(help), findings);
+                    if error == TooLarge::All || self.faults >= MAX_FAULTS {
+                        break;
+                    }
                 }
             }
         }
@@ -93,7 +110,7 @@ impl<'a> Chosen<'a> {
         }
     }
 
-    /// `None`: the row is not wanted, or has a fault.
+    /// `None`: the row is not selected, or has a fault.
     fn row(&mut self, raw: RawRow, source: &Source, findings: &mut Findings) -> Option<Row> {
         let columns = source.columns();
         let RawRow { line, mut values } = raw;
@@ -115,36 +132,37 @@ impl<'a> Chosen<'a> {
             let place = columns.iter().position(|known| known == column);
             place.and_then(|place| values.get(place)).is_some_and(|value| wanted.contains(&text_of(value)))
         });
-        if !fits {
-            return None;
-        }
-        match self.lines.entry(seed_of(&[id.as_bytes()])) {
-            Entry::Vacant(place) => _ = place.insert(line),
-            Entry::Occupied(other) => {
-                let other = *other.get();
-                match &self.written.id {
-                    Some(column) => {
-                        let message = format!("column `{}`: the id `{id}` is also on line {other}", column.0);
-                        self.fault(line, message, None, findings);
-                    }
-                    None => {
-                        findings.warning(
-                            Spot::at(line, 0),
-                            format!("the row is the same as on line {other}, and is played once"),
-                        );
-                        findings.help("`gabfest: {repeats: N}` plays a case several times");
-                    }
-                }
-                return None;
+        fits.then_some(Row { id, line, values })
+    }
+
+    /// Whether no row that is kept has the same id.
+    fn is_new(&mut self, row: &Row, findings: &mut Findings) -> bool {
+        let Row { id, line, .. } = row;
+        let other = match self.lines.entry(seed_of(&[id.as_bytes()])) {
+            Entry::Vacant(place) => {
+                place.insert(*line);
+                return true;
+            }
+            Entry::Occupied(other) => *other.get(),
+        };
+        match &self.written.id {
+            Some(column) => {
+                let message = format!("column `{}`: the id `{id}` is also on line {other}", column.0);
+                self.fault(*line, message, None, findings);
+            }
+            None => {
+                let message = format!("the row is the same as on line {other}, and is played once");
+                findings.warning(Spot::at(*line, 0), message);
+                findings.help("`gabfest: {repeats: N}` plays a case several times");
             }
         }
-        Some(Row { id, line, values })
+        false
     }
 
     fn id(&mut self, values: &[Value], line: u32, source: &Source, findings: &mut Findings) -> Option<String> {
         let (columns, is_typed) = (source.columns(), source.is_typed());
         let Some(column) = &self.written.id else {
-            // Without what is empty: a new column that is empty so far renames nothing.
+            // Without empty values: a new column that is still empty renames no row.
             let filled = columns.iter().zip(values).filter(|(_, value)| !value.is_null() && value.as_str() != Some(""));
             let row: serde_json::Map<String, Value> =
                 filled.map(|(column, value)| (column.clone(), value.clone())).collect();
@@ -152,7 +170,7 @@ impl<'a> Chosen<'a> {
         };
         let place = columns.iter().position(|known| *known == column.0);
         if place.is_none() && !is_typed {
-            // A column that does not exist is reported once, with the scenario.
+            // A missing column is reported once, with the scenario.
             return None;
         }
         let id =
@@ -190,28 +208,35 @@ impl Kept {
         }
     }
 
-    fn push(&mut self, priority: u64, row: &Row) -> Result<(), TooLarge> {
+    /// Whether a row of this priority is kept for now. One with a smaller number takes the place of the largest: added rows
+    /// displace few others.
+    ///
+    /// The row with the largest number may be the same row.
+    fn takes(&self, priority: u64) -> bool {
         match self {
-            Self::All(builder) => builder.push(row),
-            Self::Sample { size, chosen, rows, seen } => {
-                let index = *seen;
-                *seen += 1;
-                // A row with a smaller number takes the place of the largest: added rows displace few others.
-                if chosen.len() < *size || chosen.peek().is_some_and(|largest| priority < largest.priority) {
-                    chosen.push(Sampled { priority, index });
-                    rows.insert(index, row.clone());
-                }
-                if chosen.len() > *size
-                    && let Some(gone) = chosen.pop()
-                {
-                    rows.remove(&gone.index);
-                }
-                Ok(())
+            Self::All(_) => true,
+            Self::Sample { size, chosen, .. } => {
+                chosen.len() < *size || chosen.peek().is_some_and(|largest| priority <= largest.priority)
             }
         }
     }
 
-    /// The error is the line of the row that is too much.
+    /// Keeps a row that is taken; the row whose place it takes.
+    fn push(&mut self, priority: u64, row: &Row) -> Result<Option<Row>, TooLarge> {
+        match self {
+            Self::All(builder) => builder.push(row).map(|()| None),
+            Self::Sample { size, chosen, rows, seen } => {
+                let index = *seen;
+                *seen += 1;
+                chosen.push(Sampled { priority, index });
+                rows.insert(index, row.clone());
+                let gone = if chosen.len() > *size { chosen.pop() } else { None };
+                Ok(gone.and_then(|gone| rows.remove(&gone.index)))
+            }
+        }
+    }
+
+    /// The error is the line of the row that exceeds the limit.
     fn finish(self) -> Result<Builder, (u32, TooLarge)> {
         let rows = match self {
             Self::All(builder) => return Ok(builder),

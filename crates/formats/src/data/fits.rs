@@ -52,7 +52,7 @@ impl Reader<'_> {
         found.into_iter().find(Diagnostic::is_error).map(|found| (found.message, found.help))
     }
 
-    /// The column that causes a fault: the one whose value alone makes it, in the place of the first row's.
+    /// The column that causes a fault: the one whose value alone causes it when it replaces the first row's.
     fn column(&self, first: &Row, row: &Row, message: &str) -> Option<&str> {
         let columns = self.rows.columns().iter().enumerate();
         let mut causes = columns.filter(|(index, _)| {

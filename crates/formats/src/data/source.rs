@@ -1,33 +1,37 @@
-//! The rows of a CSV, TSV or JSONL file, one after the other: a file may be larger than what fits into memory.
+//! Streams the rows of a CSV, TSV, JSONL or Parquet file, which may be larger than the memory.
 
 use std::{
     cell::Cell,
-    io::{BufRead, Read},
+    fs::File,
+    io::{BufRead, BufReader, Read},
     rc::Rc,
 };
 
 use scenario::rows::MOST_ROW_BYTES;
 use serde_json::Value;
 
-/// What is read of one row before it counts as endless: its quotes and separators are more than its values.
+#[cfg(feature = "parquet")]
+use super::parquet::ParquetRows;
+
+/// The most bytes to read for one row before it counts as endless: quotes and separators come on top of its values.
 const MOST_READ: usize = 2 * MOST_ROW_BYTES;
-/// What the CSV reader takes at once, in bytes.
+/// The buffer of the CSV reader, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// One row as it stands in the file.
+/// One row of the file.
 pub(super) struct RawRow {
-    /// 1-based.
+    /// 1-based. In a Parquet file, which has no lines: the number of the row.
     pub(super) line: u32,
-    /// By column; `null` where the row has none.
+    /// By column; `null` if the row has none.
     pub(super) values: Vec<Value>,
 }
 
-/// What is wrong with the file, and on which line.
+/// What is wrong with the file, and in which line.
 pub(super) struct Fault {
     pub(super) line: u32,
     pub(super) message: String,
     pub(super) help: Option<&'static str>,
-    /// Nothing behind it can be read.
+    /// Nothing after it can be read.
     pub(super) last: bool,
 }
 
@@ -35,40 +39,58 @@ pub(super) struct Fault {
 pub(super) enum Source {
     Separated(Separated),
     Lines(Lines),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<ParquetRows>),
+}
+
+/// Why there are no rows, and what helps.
+pub(super) struct Unreadable {
+    pub(super) message: String,
+    pub(super) help: String,
 }
 
 pub(super) struct Separated {
     reader: csv::Reader<Bounded>,
-    /// What may still be read for the next row.
+    /// How many bytes may still be read for the next row.
     left: Rc<Cell<usize>>,
     columns: Option<Vec<String>>,
 }
 
 pub(super) struct Lines {
-    reader: Box<dyn BufRead>,
+    reader: BufReader<File>,
     columns: Vec<String>,
     line: u32,
 }
 
 impl Source {
-    /// By the name of the file; `None` for a file of another kind.
-    pub(super) fn of(name: &str, reader: Box<dyn BufRead>) -> Option<Self> {
+    /// By the name of the file.
+    pub(super) fn of(name: &str, file: File) -> Result<Self, Unreadable> {
         let ending = name.rsplit('.').next().unwrap_or_default().to_lowercase();
         let delimiter = match ending.as_str() {
             "csv" => b',',
             "tsv" => b'\t',
-            "jsonl" | "ndjson" => return Some(Self::Lines(Lines { reader, columns: Vec::new(), line: 0 })),
-            _ => return None,
+            "jsonl" | "ndjson" => {
+                let reader = BufReader::new(file);
+                return Ok(Self::Lines(Lines { reader, columns: Vec::new(), line: 0 }));
+            }
+            "parquet" => return parquet(name, file),
+            _ => {
+                return Err(Unreadable {
+                    message: format!("`{name}` is not a data file that can be read"),
+                    help: "data files end in `.csv`, `.tsv`, `.jsonl` or `.parquet`".to_owned(),
+                });
+            }
         };
+        let reader = BufReader::new(file);
         let left = Rc::new(Cell::new(MOST_READ + BUFFER));
         let bounded = Bounded { reader, left: Rc::clone(&left) };
         let reader = csv::ReaderBuilder::new().delimiter(delimiter).buffer_capacity(BUFFER).from_reader(bounded);
-        Some(Self::Separated(Separated { reader, left, columns: None }))
+        Ok(Self::Separated(Separated { reader, left, columns: None }))
     }
 
     /// Whether values are more than text.
     pub(super) fn is_typed(&self) -> bool {
-        matches!(self, Self::Lines(_))
+        !matches!(self, Self::Separated(_))
     }
 
     /// The columns that are known so far.
@@ -76,6 +98,8 @@ impl Source {
         match self {
             Self::Separated(separated) => separated.columns.as_deref().unwrap_or_default(),
             Self::Lines(lines) => &lines.columns,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(rows) => rows.columns(),
         }
     }
 
@@ -84,8 +108,31 @@ impl Source {
         match self {
             Self::Separated(separated) => separated.next(),
             Self::Lines(lines) => lines.next(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(rows) => rows.next(),
         }
     }
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(name: &str, file: File) -> Result<Source, Unreadable> {
+    let unreadable = |error| Unreadable {
+        message: format!("`{name}` cannot be read: {error}"),
+        help: "check that it is a whole Parquet file".to_owned(),
+    };
+    Ok(Source::Parquet(Box::new(ParquetRows::open(file).map_err(unreadable)?)))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(name: &str, _: File) -> Result<Source, Unreadable> {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    Err(Unreadable {
+        message: format!("`{name}` is a Parquet file, and this gabfest is built without the feature `parquet`"),
+        help: format!(
+            "install gabfest with `cargo install --path crates/cli --features parquet`, or convert the file: \
+             python3 -c 'import pandas; pandas.read_parquet(\"{name}\").to_json(\"{stem}.jsonl\", orient=\"records\", lines=True)'"
+        ),
+    })
 }
 
 impl Separated {
@@ -190,9 +237,9 @@ fn number(line: u64) -> u32 {
     u32::try_from(line).unwrap_or(u32::MAX)
 }
 
-/// Ends a row that does not end itself, as after a quote that is missing.
+/// Stops an endless row, such as one with a missing quote.
 struct Bounded {
-    reader: Box<dyn BufRead>,
+    reader: BufReader<File>,
     left: Rc<Cell<usize>>,
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What the values of a column are.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ColumnType {
@@ -19,7 +19,7 @@ pub(crate) enum ColumnType {
 }
 
 impl ColumnType {
-    /// `None`: the text is not of this type. An empty text is no value.
+    /// `None`: the text is not of this type. An empty text counts as no value.
     pub(super) fn read(self, text: &str) -> Option<Value> {
         let trimmed = text.trim();
         if trimmed.is_empty() && self != Self::Text {

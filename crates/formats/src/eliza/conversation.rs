@@ -1,10 +1,10 @@
-//! `conversation`: the simulated user, when it is over, and what is judged on the way.
+//! `conversation`: the simulated user, the conditions that end it, and its evaluations.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use scenario::check::{self, Evaluation};
+use scenario::check::{self, Evaluation, wording};
 use scenario::{
     Conversation,
     conversation::{Condition, DebugOptions, KnowledgeLevel, Simulator, Stop, StopJudge},
@@ -181,6 +181,9 @@ fn read_stop(part: &Part<'_>, findings: &mut Findings) -> Option<Stop> {
         judge: written.llm_judge.map(|judge| StopJudge { prompt: judge.prompt, threshold: judge.threshold.0 }),
         hook: written.gabfest.map(|ours| ours.hook),
     };
+    if let (Some(judge), Some(written)) = (&stop.judge, part.get("llm_judge")) {
+        wording::check_question("`prompt`", &judge.prompt, written.spot_of("prompt"), findings);
+    }
     if stop.condition == Condition::CustomCondition && stop.judge.is_none() && stop.hook.is_none() {
         findings.warning(part.spot(), "`custom_condition` never holds: nothing evaluates it");
         findings.help("add `llm_judge: {prompt: …}`, or `gabfest: {hook: NAME}`");

@@ -1,6 +1,7 @@
-//! The top of a scenario file as it is written: the shape that is decoded and that the JSON Schema describes.
+//! The top of a scenario file: its shape, which is decoded and which the JSON Schema describes.
 //!
-//! Lists of things with a choice (plugins, steps, evaluations) are decoded element by element by their own files.
+//! Lists whose elements have several kinds (plugins, steps, evaluations) are decoded element by element in their own
+//! files.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `setup.virtual_fs`: the files that a trial finds, all beneath its own root.
+//! `setup.virtual_fs`: the initial files of a trial, all below its own root.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The key `gabfest`: what ElizaOS does not know of a scenario.
+//! The key `gabfest`: the part of a scenario that does not exist in ElizaOS.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::said::{self, MessageDocument};
-use crate::data::DataDocument;
-use scenario::{History, Message, OnFailure, Seeding};
+use crate::{data::DataDocument, simulated_user};
+use scenario::{
+    History, Message, OnFailure, Seeding,
+    user::{Pauses, ThinkTime, TypingSpeed},
+};
 use yaml::bounded::{Repeats, Share, Weight, Words};
 use yaml::{Findings, Part};
 
@@ -51,6 +54,11 @@ pub(crate) struct OursDocument {
     /// SQL to run before the first step.
     #[schemars(with = "Vec<SeedingDocument>")]
     database: Vec<Value>,
+    /// How long the user thinks before each line but the first. Played in a load, and with `--think-time`. A simulated user or
+    /// persona with its own uses that instead.
+    think_time: Option<ThinkTime>,
+    /// How fast the user types, which is a wait before each line but the first. Played in a load, and with `--think-time`.
+    typing_speed: Option<TypingSpeed>,
     /// The state that mocks read as `{{state.…}}` and change with `set`. Each trial starts with it.
     state: Option<Map<String, Value>>,
 }
@@ -106,17 +114,18 @@ pub(super) struct Ours {
     pub(super) expect_failure: bool,
     pub(super) databases: Vec<Seeding>,
     pub(super) state: Value,
+    pub(super) pauses: Pauses,
 }
 
 pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<Ours> {
     let written = match part {
-        // A misspelt requirement is one that does not exist.
+        // A misspelt requirement would silently not apply.
         Some(part) => part.decode_guarded::<OursDocument>(|_, _| true, findings),
         None => Some(OursDocument::default()),
     };
     for key in ["include", "data"] {
         if let Some(ours) = part.filter(|part| part.get(key).is_some()) {
-            // The reader of files has taken both out; what is left was put here by an axis.
+            // The reader of files has removed both; what is left comes from an axis.
             findings.error(ours.key_spot(key), format!("`{key}` was not read together with the scenario"));
             findings.help(format!("write `{key}` in the scenario file itself"));
         }
@@ -125,6 +134,9 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<O
     let opening = said::read_all(&list("opening"), findings);
     let databases = list("database").iter().filter_map(|seeding| read_seeding(seeding, findings)).collect();
     let written = written?;
+    if let Some(part) = part {
+        simulated_user::check_think_time(part, written.think_time, findings);
+    }
     Some(Ours {
         personas: written.personas,
         tags: written.tags,
@@ -138,6 +150,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<O
         expect_failure: written.expect_failure,
         databases,
         state: written.state.map_or(Value::Null, Value::Object),
+        pauses: Pauses { think_time: written.think_time, typing_speed: written.typing_speed },
     })
 }
 
@@ -146,7 +159,7 @@ fn read_seeding(part: &Part<'_>, findings: &mut Findings) -> Option<Seeding> {
     let mut files = Vec::new();
     for file in part.items_of("files") {
         if let Value::String(path) = file.value() {
-            // The reader of files has put the text in already; what is left was put here by an axis.
+            // The reader of files has inserted the text already; what is left comes from an axis.
             findings.error(file.spot(), format!("the SQL file `{path}` was not read together with the scenario"));
             findings.help("name the file in the scenario itself, or write `{path: NAME, text: SQL}`");
             continue;

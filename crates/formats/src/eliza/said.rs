@@ -1,4 +1,4 @@
-//! A message in full: who speaks, and what is said or shown.
+//! A message in full: its speaker and its content.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

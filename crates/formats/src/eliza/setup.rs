@@ -1,4 +1,4 @@
-//! `plugins` and `setup.mocks`: what the agent is started with, and how its tool calls are answered.
+//! `plugins` and `setup.mocks`: the agent's plugins, and the answers to its tool calls.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -123,7 +123,7 @@ pub(super) fn plugins(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Plugin
             findings.error(spot, format!("the plugin `{}` is a duplicate; the first is on line {first}", plugin.name));
             continue;
         }
-        // One is not an agent's: it is what a knowledge base is asked with.
+        // This one is not the agent's: it holds the context of a knowledge base's question.
         if !is_package(&plugin.name) && plugin.name != REQUEST {
             findings.warning(spot, format!("`{}` is not the name of an ElizaOS plugin", plugin.name));
             findings.help("ElizaOS accepts names such as `@elizaos/plugin-github`; other agents can use other names");
@@ -177,6 +177,26 @@ fn check_state(part: &Part<'_>, mock: &Mock, has_state: bool, findings: &mut Fin
     for (key, error) in all {
         findings.error(part.spot_of(key), format!("`{{{{…}}}}` is not a supported expression: {error}"));
         findings.help("as in `{{state.orders[input.id].status}}`; see docs/mocks.md");
+    }
+}
+
+/// Reports `mock_state` where no mock keeps or changes a state. `step`: one element of `run`.
+pub(super) fn check_mock_states(step: &Part<'_>, has_state: bool, mocks: &[Mock], findings: &mut Findings) {
+    let conversation = step.get("conversation");
+    let of_conversation = ["turn_evaluations", "final_evaluations"]
+        .into_iter()
+        .flat_map(|key| conversation.iter().flat_map(move |conversation| conversation.items_of(key)));
+    for check in step.items_of("evaluations").into_iter().chain(of_conversation) {
+        if check.get("type").is_none_or(|kind| kind.value() != "mock_state") {
+            continue;
+        }
+        if !has_state {
+            findings.error(check.spot_of("type"), "`mock_state` looks at a state that the scenario does not have");
+            findings.help("write the state at the start of a trial: `gabfest: {state: {…}}`");
+        } else if mocks.is_empty() {
+            findings.error(check.spot_of("type"), "`mock_state` looks at a state that nothing changes");
+            findings.help("write the mock that changes it: `setup: {mocks: [{method: …, set: {…}}]}`");
+        }
     }
 }
 

@@ -104,7 +104,7 @@ fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Step> {
     Some(Step { name: written.name, action, checks, line: part.line() })
 }
 
-/// A step does one thing; what else is written has no effect, which its writer should know.
+/// A step does one thing; warns about keys that have no effect.
 fn warn_of_unused(part: &Part<'_>, findings: &mut Findings) {
     let has = |key: &str| part.get(key).is_some();
     let messages = part.get("gabfest").is_some_and(|ours| ours.get("messages").is_some());

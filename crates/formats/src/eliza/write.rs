@@ -1,6 +1,6 @@
-//! Writes a scenario of any format as `*.scenario.yaml`: what is read again is the same scenario.
+//! Writes a scenario of any format as `*.scenario.yaml`, which reads back as the same scenario.
 //!
-//! What is as it would be anyway is left out.
+//! Defaults are left out.
 
 mod check;
 mod map;
@@ -18,7 +18,7 @@ use scenario::{
     plan::Axis,
 };
 
-/// What cannot be said in a scenario file.
+/// What a scenario file cannot express.
 #[derive(Debug, thiserror::Error)]
 pub enum Unwritable {
     #[error("a battery cannot be converted: `*.battery.yaml` is gabfest's own format")]
@@ -83,6 +83,8 @@ fn ours(script: &Script, scenario: &Scenario) -> Map<String, Value> {
         json!({ "connection": seeding.connection, "files": files })
     });
     put_list(&mut ours, "database", databases.collect());
+    put(&mut ours, "think_time", scenario.pauses.think_time.map(|time| json!(time)));
+    put(&mut ours, "typing_speed", scenario.pauses.typing_speed.map(|speed| json!(speed)));
     put(&mut ours, "state", (!scenario.environment.state.is_null()).then(|| scenario.environment.state.clone()));
     ours
 }
@@ -145,7 +147,7 @@ fn step(step: &Step) -> Result<Value, Unwritable> {
     Ok(Value::Object(map))
 }
 
-/// What the user says last, in one text, is `input`; all else is ours.
+/// A single last text of the user is `input`; everything else goes under `gabfest`.
 fn say(map: &mut Map<String, Value>, messages: &[Message], expected: Option<&Message>, timeout_ms: u64) {
     let (input, before) = match messages.split_last() {
         Some((last, before)) => match text_of(last, Speaker::User) {

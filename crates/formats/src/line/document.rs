@@ -1,4 +1,4 @@
-//! What a file of an expected conversation may hold.
+//! The shape of a file with an expected conversation.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -102,7 +102,7 @@ pub(crate) enum EventDocument {
     EndCall {},
 }
 
-/// The alternatives of a turn's text; none where nothing is said.
+/// The alternatives of a turn's text; none if nothing is said.
 pub(super) fn texts(part: &Part<'_>, findings: &mut Findings) -> Option<Vec<String>> {
     let Some(text) = part.get("text") else { return Some(Vec::new()) };
     match text.value() {

@@ -1,17 +1,18 @@
-//! What a text may be: anything (`*`), something of which a statement is true (`<…>`), or something like these words.
+//! Patterns of a text: anything (`*`), something of which a statement is true (`<…>`), or something similar to these
+//! words.
 
 use scenario::{Check, Rule, check};
 
 const ANYTHING: &str = "*";
 
-/// `None` where any answer is right.
+/// `None` if any answer is right.
 pub(super) fn check(texts: &[String], line: u32) -> Option<Check> {
     if texts.iter().any(|text| text.trim() == ANYTHING) {
         return None;
     }
     let words: Vec<String> = texts.iter().filter(|text| statement(text).is_none()).cloned().collect();
     let mut rules = Vec::new();
-    // Words first: what is there word for word needs no judge.
+    // Words first: a literal match needs no judge.
     if !words.is_empty() {
         rules.push(Rule::SemanticSimilar(check::SemanticSimilar { expected: words, threshold: None }));
     }
@@ -29,12 +30,12 @@ pub(super) fn literal(texts: &[String]) -> Option<String> {
     texts.iter().find(|text| text.trim() != ANYTHING && statement(text).is_none()).cloned()
 }
 
-/// Equal but for capitals and white space around.
+/// Equal apart from case and surrounding white space.
 pub(super) fn alike(one: &str, other: &str) -> bool {
     one.trim().to_lowercase() == other.trim().to_lowercase()
 }
 
-/// What stands between `<` and `>`.
+/// The text between `<` and `>`.
 fn statement(text: &str) -> Option<&str> {
     text.trim().strip_prefix('<')?.strip_suffix('>').map(str::trim).filter(|inner| !inner.is_empty())
 }

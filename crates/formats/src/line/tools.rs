@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::pattern;
+use crate::conditions;
 use scenario::{
     Check, Rule,
     check::{ArgumentRule, CallOrder, CallPick, ExpectedCall, ToolCallsRule},
@@ -50,6 +51,9 @@ fn read(part: &Part<'_>, partial: bool, findings: &mut Findings) -> Option<Expec
         }
     };
     let result = part.get("result").map(|result| rule(result.value(), partial, line));
+    for rule in arguments.iter().flatten().map(|(_, rule)| rule).chain(&result) {
+        conditions::check_argument_wording(rule, part.spot(), findings);
+    }
     Some(ExpectedCall {
         name: written.name.0,
         arguments: Some(arguments?),

@@ -1,4 +1,4 @@
-//! A QnA Maker knowledge base: pairs of questions and an answer, and what belongs to them.
+//! A QnA Maker knowledge base: pairs of questions and an answer, and their properties.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,11 @@ pub const DEFAULT_SOURCE: &str = "custom editorial";
 
 const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
 
-/// One knowledge base, whether it was written as `.qna` or as JSON. Texts are trimmed and have `\n` for line ends.
+/// One knowledge base from `.qna` or JSON. Texts are trimmed and use `
+/// ` as line end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KnowledgeBase {
-    /// `> !# @kb.name = …`, or the JSON's `name`; empty where there is none.
+    /// `> !# @kb.name = …`, or the JSON's `name`; empty if there is none.
     pub name: String,
     /// Other model information, as (`@app.desc`, text).
     pub info: Vec<(String, String)>,
@@ -54,7 +55,7 @@ pub struct Prompt {
     pub context_only: bool,
 }
 
-/// Words that mean the same; the first one is the word that the others stand for.
+/// Synonyms; the first word replaces the others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Alteration {
     pub words: Vec<String>,
@@ -67,8 +68,8 @@ pub struct FileLink {
 }
 
 impl KnowledgeBase {
-    /// Notes a web address, which is never fetched; what is behind it is told by the endings. Names and addresses
-    /// are kept as a link of a `.qna` file can hold them.
+    /// Notes a web address, which is never fetched; its ending says what it is. Names and addresses are kept in a form
+    /// that a link in a `.qna` file can have.
     pub(super) fn note_address(&mut self, name: &str, target: &str) {
         const DOCUMENTS: &[&str] = &[".pdf", ".doc", ".docx", ".xls", ".xlsx", ".tsv", ".txt"];
         let ends = |text: &str| {
@@ -87,7 +88,7 @@ impl KnowledgeBase {
         }
     }
 
-    /// Where prompts may lead.
+    /// The possible targets of prompts.
     #[must_use]
     pub fn targets(&self) -> Targets {
         let mut targets = Targets::default();
@@ -95,7 +96,7 @@ impl KnowledgeBase {
             if let Some(id) = pair.id {
                 targets.ids.entry(id).or_insert(index);
             }
-            // What a cross-training tool added answers for other files, not for a prompt of this one.
+            // Pairs that a cross-training tool added answer for other files, not for a prompt of this one.
             if !pair.source.eq_ignore_ascii_case("crosstrained") {
                 for question in &pair.questions {
                     targets.questions.entry(spaced(question)).or_insert(index);
@@ -114,7 +115,7 @@ impl KnowledgeBase {
     }
 }
 
-/// The pairs of a knowledge base by what prompts call them.
+/// The pairs of a knowledge base by their prompt names.
 #[derive(Debug, Clone, Default)]
 pub struct Targets {
     ids: BTreeMap<u32, usize>,
@@ -146,14 +147,14 @@ pub(super) fn one_line(text: &str) -> String {
     text.split(['\r', '\n']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Words that mean the same, each once; `None` for fewer than two.
+/// Synonyms, each once; `None` for fewer than two.
 pub(super) fn alteration(words: impl IntoIterator<Item = String>) -> Option<Alteration> {
     let mut seen = BTreeSet::new();
     let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty() && seen.insert(word.clone())).collect();
     (words.len() >= 2).then_some(Alteration { words })
 }
 
-/// An address with the characters that would end the link around it as `%` and two digits.
+/// An address with percent-encoding for the characters that would end its link.
 fn encoded(address: &str) -> String {
     let mut encoded = String::with_capacity(address.len());
     for letter in address.trim().chars() {
@@ -169,7 +170,7 @@ fn encoded(address: &str) -> String {
     encoded
 }
 
-/// A link has hyphens for blanks, since blanks end the address of a link in Markdown.
+/// A link has hyphens instead of spaces, because spaces end the address of a link in Markdown.
 pub(super) fn spaced(text: &str) -> String {
     text.replace('-', " ").trim().to_owned()
 }

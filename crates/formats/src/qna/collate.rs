@@ -1,7 +1,7 @@
-//! Puts a file together with the files that it imports and refers to.
+//! Merges a file with the files that it imports and refers to.
 //!
-//! Imports are followed breadth first, each file once. A question that is a link stands for the questions, answers,
-//! alterations or utterances that it names. The reader of files decides what a file may name: [`Files`].
+//! Imports are followed breadth first, each file once. A question that is a link is replaced by the questions, answers,
+//! alterations or utterances that it names. [`Files`] decides which files a file may name.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -21,7 +21,7 @@ const MAX_FILES: usize = 1_000;
 /// The most references that lead from one to the next.
 const MAX_REFERENCES: usize = 32;
 
-/// A knowledge base and where its pairs were written.
+/// A knowledge base with the places of its pairs.
 #[derive(Debug, Default)]
 pub struct Collated {
     pub base: KnowledgeBase,
@@ -30,7 +30,7 @@ pub struct Collated {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Where a pair was written.
+/// The place of a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceLine {
     pub path: String,
@@ -69,12 +69,12 @@ struct Collator<'a> {
     known: BTreeSet<Pair>,
     /// The pairs by their ids.
     ids: BTreeMap<u32, usize>,
-    /// Where each prompt was written: (pair, prompt, path, line).
+    /// The place of each prompt: (pair, prompt, path, line).
     prompts: Vec<(usize, usize, String, u32)>,
 }
 
 impl Collator<'_> {
-    /// Parses a file, once; its path.
+    /// Parses a file once. Returns its path.
     fn sheet(&mut self, file: TextFile) -> String {
         if !self.sheets.contains_key(&file.path) {
             let mut findings = Findings::new(&file.path);
@@ -86,7 +86,7 @@ impl Collator<'_> {
         file.path
     }
 
-    /// Adds what a file holds; the files that it imports, each with the way to it.
+    /// Adds the content of a file. Returns the files that it imports, each with the path to it.
     fn put_in(&mut self, path: &str, chain: &[String]) -> Vec<(String, Vec<String>)> {
         let Some(sheet) = self.sheets.get(path).cloned() else { return Vec::new() };
         self.info(&sheet);
@@ -197,7 +197,7 @@ impl Collator<'_> {
         found
     }
 
-    /// The texts that a reference stands for.
+    /// The texts behind a reference.
     fn referred(&mut self, path: &str, line: u32, file: &str, what: &str, walk: &mut Vec<String>) -> Vec<String> {
         let key = |path: &str| format!("{path}#{what}");
         let target = if file.is_empty() {
@@ -268,7 +268,7 @@ pub(super) fn reference(question: &str) -> Option<(&str, &str)> {
     Some((file.trim(), what.trim()))
 }
 
-/// What of a file a reference names, with lines where they are known.
+/// The part of a file that a reference names, with lines if they are known.
 fn texts(sheet: &Sheet, what: &str) -> Vec<(String, u32)> {
     if let Some(name) = what.strip_prefix('?') {
         let name = name.trim().trim_end_matches('?').trim();
@@ -295,7 +295,7 @@ fn texts(sheet: &Sheet, what: &str) -> Vec<(String, u32)> {
     intents.flat_map(|(_, utterances)| utterances).filter_map(|text| Some((unlabelled(text)?, 0))).collect()
 }
 
-/// An utterance without its labels (`{city=Rome}` is `Rome`); `None` for a pattern, which is nothing to be said.
+/// An utterance without its labels (`{city=Rome}` is `Rome`); `None` for a pattern, which is not a message.
 fn unlabelled(utterance: &str) -> Option<String> {
     let mut said = String::new();
     let mut rest = utterance;

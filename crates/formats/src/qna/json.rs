@@ -11,10 +11,10 @@ use super::{
 use scenario::question::Filter;
 use yaml::Diagnostic;
 
-/// Prompts may hold the pairs that they lead to, and those prompts in turn.
+/// Prompts may contain their target pairs, which may have prompts too.
 const MAX_DEPTH: usize = 32;
 
-/// Reads a knowledge base, or its alterations. Keys that it does not know are left alone, as the service does.
+/// Reads a knowledge base, or its alterations. Unknown keys are ignored, as the service does.
 #[must_use]
 pub fn read(text: &str, path: &str) -> Collated {
     let mut reader = Reader { path, collated: Collated::default(), context_only: BTreeSet::new(), nested: Vec::new() };
@@ -30,7 +30,7 @@ pub fn read(text: &str, path: &str) -> Collated {
     reader.collated
 }
 
-/// As the service takes it. Where there are prompts every pair has an id, since prompts name ids.
+/// In the service's form. If there are prompts, every pair has an id, because prompts name ids.
 #[must_use]
 pub fn write(base: &KnowledgeBase) -> Value {
     let has_prompts = base.pairs.iter().any(|pair| !pair.prompts.is_empty());
@@ -82,9 +82,9 @@ pub fn ids(base: &KnowledgeBase) -> Vec<u32> {
 struct Reader<'a> {
     path: &'a str,
     collated: Collated,
-    /// Ids of pairs that are said to be reached by prompts only.
+    /// Ids of pairs that only prompts reach.
     context_only: BTreeSet<u32>,
-    /// Pairs that prompts hold, with what is to become their link.
+    /// Pairs inside of prompts, with their future link.
     nested: Vec<Value>,
 }
 
@@ -135,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Pages and documents that the service is to read: a test run has no use for those that it could not.
+    /// Pages and documents for the service to read: a test run needs only those that it could read.
     fn address(&mut self, name: &str, target: &str, at: &str) {
         let target = target.trim();
         if is_address(target) {

@@ -12,7 +12,7 @@ use yaml::{Findings, Spot};
 /// The first three characters of the line that opens or closes an answer.
 const FENCE: &str = "```";
 
-/// Reads a whole file; what is wrong with it goes to `findings`.
+/// Reads a whole file. Faults go to `findings`.
 pub(super) fn parse(text: &str, findings: &mut Findings) -> Sheet {
     let mut parser = Parser {
         findings,
@@ -49,7 +49,7 @@ struct Parser<'a> {
     uses: Vec<(u32, String, String)>,
 }
 
-/// What a line that begins with a hyphen belongs to.
+/// What a line with a leading hyphen belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
     Top,
@@ -98,7 +98,7 @@ impl Parser<'_> {
             self.leave();
             self.definition(number, line);
         } else if matches!(self.place, Block::Intent | Block::Entity) {
-            // A language model's own lines have a grammar of their own.
+            // A language model's own lines have another grammar.
         } else {
             self.stray(number, line);
         }
@@ -181,7 +181,7 @@ impl Parser<'_> {
 
     fn prompt(&mut self, number: u32, item: &str) {
         let help = "write `- [what is shown](#3)` or `- [what is shown](#?a-question)`, and `context-only` in backticks after it";
-        // The last bracket closes the words and the last parenthesis the link: both may stand in what is shown.
+        // The last bracket ends the text and the last parenthesis the link: both may occur in the displayed text.
         let found = item.strip_prefix('[').and_then(|rest| rest.rsplit_once("](")).and_then(|(display, rest)| {
             let (link, behind) = rest.rsplit_once(')')?;
             Some((display.trim(), link.trim().strip_prefix('#')?.trim(), behind.trim()))
@@ -294,7 +294,7 @@ impl Parser<'_> {
                 None => self.error(number, "this answer belongs to no question", "a pair begins with `# ? question`"),
             },
         }
-        // What is told once need not be told again as a question without an answer.
+        // This is reported once, so it must not be reported again as a question without an answer.
         if let Some(pair) = self.sheet.pairs.last_mut() {
             pair.answer.get_or_insert_default();
         }
@@ -369,7 +369,7 @@ impl Parser<'_> {
     }
 }
 
-/// The fence that a line opens: its length and what stands behind it.
+/// The fence that a line opens: its length and the text after it.
 fn fence_of(line: &str) -> Option<(usize, &str)> {
     let info = line.trim_start_matches('`');
     let length = line.len() - info.len();

@@ -1,6 +1,7 @@
-//! Makes cases of questions: each pair of a knowledge base is a document of the plan, and its questions are an axis over it.
+//! Turns questions into cases: each pair of a knowledge base is a document of the plan, and its questions are an axis
+//! over it.
 //!
-//! A file of ten thousand questions is a hundred documents, and each question is a case of its own: the text of the
+//! A file of ten thousand questions may be a hundred documents, and each question is its own case: the text of an
 //! answer is kept once, and the plan stays about as large as the file.
 
 use scenario::check::bounded::Count;
@@ -10,6 +11,7 @@ use scenario::{
     message::Speaker,
     plan::Axis,
     question::{Filter, QUESTION, REQUEST, Request},
+    user::Pauses,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,13 +25,13 @@ use super::{
 
 /// The name of the format.
 pub(super) const NAME: &str = "qna";
-/// How long an answer may take.
+/// The time limit of an answer.
 const TIMEOUT_MS: u64 = 60_000;
 
 /// A pair as a plan carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
-    /// The one that is asked: an axis puts each of `questions` here.
+    /// The current question: an axis puts each of `questions` here.
     pub question: String,
     pub questions: Vec<String>,
     /// Absent in a batch that only names ids.
@@ -49,7 +51,7 @@ pub struct Asked {
     /// Ask this knowledge base instead of the agent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knowledge_base: Option<String>,
-    /// What a file holds beside its pairs; in its first document only.
+    /// The rest of a file apart from its pairs; only in its first document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Beside>,
 }
@@ -71,7 +73,7 @@ impl Asked {
         Self::deserialize(document).ok()
     }
 
-    /// `None` where no answer is written.
+    /// `None` if no answer is written.
     #[must_use]
     pub fn into_pair(self) -> Option<Pair> {
         let Self { questions, answer, id, source, filters, prompts, .. } = self;
@@ -175,6 +177,7 @@ pub(super) fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
         history: History::Actual,
         on_failure: OnFailure::Continue,
         expect_failure: false,
+        pauses: Pauses::default(),
     };
     (Some(Script { scenario, personas: Vec::new(), repeats: None }), Vec::new())
 }

@@ -1,4 +1,4 @@
-//! One `.qna` or `.lu` file as it is written, before other files are put in.
+//! One `.qna` or `.lu` file as written, before other files are merged.
 
 use scenario::question::Filter;
 
@@ -11,11 +11,11 @@ pub(super) struct Sheet {
     pub(super) pairs: Vec<Written>,
     pub(super) links: Vec<Link>,
     pub(super) alterations: Vec<Alteration>,
-    /// LUIS intents with their utterances, for those that refer to them.
+    /// LUIS intents with their utterances, for references to them.
     pub(super) intents: Vec<(String, Vec<String>)>,
 }
 
-/// A pair as written: questions may still be references.
+/// A written pair: questions may still be references.
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) line: u32,
@@ -29,7 +29,7 @@ pub(super) struct Written {
     pub(super) prompts: Vec<(Prompt, u32)>,
 }
 
-/// `[name](target)` on a line of its own.
+/// `[name](target)` on its own line.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) line: u32,
@@ -37,7 +37,7 @@ pub(super) struct Link {
     pub(super) target: String,
 }
 
-/// The name and the target of a text that is a Markdown link and nothing else.
+/// The name and the target of a text that is exactly one Markdown link.
 pub(super) fn link(text: &str) -> Option<(&str, &str)> {
     let inner = text.trim().strip_prefix('[')?.strip_suffix(')')?;
     let (name, target) = inner.split_once("](")?;

@@ -1,5 +1,5 @@
-//! The batch tester's table: a line a question, with the columns knowledge base, question, metadata, top and the
-//! expected answer's id, of which the last three may be left out.
+//! The batch tester's table: one question per line, with the columns knowledge base, question, metadata, top and the
+//! expected answer's id. The last three may be left out.
 
 use super::{
     base::{default_source, normal},
@@ -8,7 +8,7 @@ use super::{
 use scenario::question::Filter;
 use yaml::{Diagnostic, Document, Findings, Spot};
 
-/// Reads the table. Questions that are asked for the same are one document.
+/// Reads the table. Questions with the same expectation are one document.
 pub(super) fn open(text: &str, path: &str) -> (Vec<Document>, Vec<Diagnostic>) {
     let mut findings = Findings::new(path);
     let mut all: Vec<(Asked, u32)> = Vec::new();

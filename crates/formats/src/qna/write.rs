@@ -24,7 +24,7 @@ pub fn write(base: &KnowledgeBase) -> String {
     text
 }
 
-/// What stands before the pairs: model information and links.
+/// The lines before the pairs: model information and links.
 #[must_use]
 pub fn head(base: &KnowledgeBase) -> String {
     let mut text = String::new();
@@ -51,7 +51,7 @@ pub fn source(pair: &Pair) -> String {
     format!("> !# @qna.pair.source = {}\n", pair.source)
 }
 
-/// Empty where the pair has none.
+/// Empty if the pair has none.
 #[must_use]
 pub fn id(pair: &Pair) -> String {
     pair.id.map_or_else(String::new, |id| format!("<a id = \"{id}\"></a>\n\n"))
@@ -87,7 +87,7 @@ pub fn rest(pair: &Pair) -> String {
     text
 }
 
-/// Alterations; empty where there are none.
+/// Alterations; empty if there are none.
 #[must_use]
 pub fn tail(base: &KnowledgeBase) -> String {
     let mut text = String::new();

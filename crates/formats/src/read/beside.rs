@@ -1,8 +1,7 @@
-//! The files that a knowledge base may name: those below a folder, and no others.
+//! The files that a knowledge base may name: only those below a folder.
 
 use std::{
-    fs,
-    io::{BufRead, BufReader},
+    fs::{self, File},
     path::{Path, PathBuf},
 };
 
@@ -13,7 +12,7 @@ use scenario::format::{Files, TextFile};
 /// Folders deeper than this are not looked into; links to folders never are.
 pub(super) const MAX_FOLDERS: usize = 64;
 
-/// The files below a folder, for those that name them.
+/// The files below a folder, for files that name them.
 #[derive(Debug)]
 pub struct Beside {
     /// As the user named it.
@@ -23,13 +22,13 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Those beside a file and below it.
+    /// The files in a file's folder and below.
     #[must_use]
     pub fn of(file: &Path) -> Self {
         Self::below(file.parent().unwrap_or(Path::new("")))
     }
 
-    /// Those below a folder. The files that name them are below it too, by their paths.
+    /// The files below a folder. The paths of files that name them are below it too.
     pub(super) fn below(folder: &Path) -> Self {
         Self { folder: folder.to_path_buf(), real: real_folder(folder), files: Vec::new() }
     }
@@ -69,17 +68,17 @@ impl Files for Beside {
         text_beside(Path::new(from), &self.folder, name)
     }
 
-    fn open(&mut self, from: &str, name: &str) -> Result<(Box<dyn BufRead>, String), String> {
+    fn open(&mut self, from: &str, name: &str) -> Result<(File, String), String> {
         let below = Path::new(from).strip_prefix(&self.folder).unwrap_or(Path::new(from));
         let folder = self.real.join(below.parent().unwrap_or(Path::new("")));
         let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
         let path = fs::canonicalize(folder.join(name)).map_err(unreadable)?;
         let Ok(below) = path.strip_prefix(&self.real) else { return Err(outside(&self.folder)) };
-        let file = fs::File::open(&path).map_err(unreadable)?;
+        let file = File::open(&path).map_err(unreadable)?;
         if !file.metadata().map_err(unreadable)?.is_file() {
             return Err("is not a file".to_owned());
         }
-        Ok((Box::new(BufReader::new(file)), shown(&self.folder.join(below))))
+        Ok((file, shown(&self.folder.join(below))))
     }
 
     fn variable(&mut self, name: &str) -> Result<String, String> {

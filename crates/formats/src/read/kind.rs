@@ -1,7 +1,7 @@
-//! What a file is by its name, or by its text where the name leaves doubt.
+//! The kind of a file by its name, or by its text if the name is ambiguous.
 //!
-//! The endings of the formats tell scenarios. Beside them are `*.matrix.yaml`, `*.persona.yaml` (or `.yml`), and any YAML
-//! in a folder called `personas`. Some files with other names are scenarios where the user names the file itself.
+//! The endings of the formats mark scenarios. Other kinds are `*.matrix.yaml`, `*.persona.yaml` (or `.yml`), and any
+//! YAML in a folder called `personas`. Some files with other names are scenarios if the user names the file itself.
 
 use std::path::Path;
 

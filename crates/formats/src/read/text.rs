@@ -1,4 +1,4 @@
-//! The text of one file, and its name: as it is shown, and as no other file has it.
+//! The text of one file, and its name: the displayed one, and the unique one.
 
 use std::{
     fs,
@@ -9,11 +9,10 @@ use std::{
 use crate::encoding;
 use yaml::Diagnostic;
 
-/// The text of a file, or of the standard input (`-`), that is no larger than what is read, and a warning where it is not
-/// UTF-8.
+/// The text of a file, or of the standard input (`-`), up to a size limit, with a warning if it is not UTF-8.
 ///
 /// # Errors
-/// It cannot be read, is too large, or is no text.
+/// It cannot be read, is too large, or is not text.
 pub fn text_of(path: &Path, max_bytes: usize) -> Result<(String, Option<Diagnostic>), Diagnostic> {
     let unreadable = |error: std::io::Error| Diagnostic::error(shown(path), 0, 0, format!("cannot be read: {error}"));
     let (file, size): (Box<dyn std::io::Read>, u64) = if is_stdin(path) {
@@ -25,7 +24,7 @@ pub fn text_of(path: &Path, max_bytes: usize) -> Result<(String, Option<Diagnost
     };
     let mut bytes = Vec::new();
     if size <= max_bytes as u64 {
-        // The file may grow while it is read.
+        // The file may grow while it is being read.
         file.take(max_bytes as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     let size = size.max(bytes.len() as u64);
@@ -46,13 +45,13 @@ pub(super) fn text_beside(scenario: &Path, root: &Path, name: &str) -> Result<St
     text_of(&path, yaml::MAX_BYTES).map(|(text, _)| text).map_err(|diagnostic| diagnostic.message)
 }
 
-/// What is said of a file that may not be read, behind its name.
+/// The message about a file that may not be read, to follow its name.
 pub(super) fn outside(root: &Path) -> String {
     let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
     format!("is outside of the folder `{}`: name a folder that contains both files", shown(root))
 }
 
-/// `-`, which is read as questions and answers: other formats stand in files.
+/// `-`, which is read as questions and answers: other formats need files.
 pub(super) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }

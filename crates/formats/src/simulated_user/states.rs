@@ -1,9 +1,12 @@
-//! What is wrong with the states of a simulated user beyond their types.
+//! Faults of a simulated user's states beyond their types.
 
 use std::collections::BTreeSet;
 
 use regex::Regex;
-use scenario::user::{Extras, Named, State, When};
+use scenario::{
+    check::wording,
+    user::{Extras, Named, State, When},
+};
 use yaml::{Findings, Part, suggest};
 
 /// `part`: the mapping `gabfest` of the user.
@@ -23,7 +26,7 @@ pub(super) fn check(part: &Part<'_>, extras: &Extras, findings: &mut Findings) {
     for (place, (name, _)) in extras.states.iter().enumerate() {
         if !reached.contains(&place) {
             findings.error(written.key_spot(name), format!("nothing leads to the state `{name}`"));
-            findings.help("the talk begins in the first state; name this one in `next` of another");
+            findings.help("the conversation begins in the first state; name this one in `next` of another");
         } else if !can_end.contains(&place) {
             findings.error(written.key_spot(name), format!("no end can be reached from the state `{name}`"));
             findings.help("write `end: done` or `max_visits` in a state that `next` leads to");
@@ -66,7 +69,10 @@ fn check_condition(when: &When, extras: &Extras, place: &Part<'_>, findings: &mu
         let last = error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
         findings.error(place.spot_of("agent_matches"), format!("the pattern does not compile: {last}"));
     }
-    // The facts of a persona can be those of its scenario.
+    if let Some(question) = &when.ask {
+        wording::check_question("`ask`", question, place.spot_of("ask"), findings);
+    }
+    // A persona may use the facts of its scenario.
     if let Some(fact) =
         when.fact_told.as_deref().filter(|fact| !extras.facts.is_empty() && extras.facts.get(fact).is_none())
     {

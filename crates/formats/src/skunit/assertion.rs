@@ -1,4 +1,4 @@
-//! `### CHECK <type>`: what the types are called, and the rules that they stand for.
+//! `### CHECK <type>`: the names of the types, and their rules.
 
 use scenario::{Check, Rule, check};
 use yaml::suggest;
@@ -18,7 +18,7 @@ pub(super) enum Kind {
     FunctionCall,
 }
 
-/// The first name of each is the one that is suggested.
+/// The first name of each is the suggested one.
 const NAMES: &[(Kind, &[&str])] = &[
     (Kind::Condition, &["SemanticCondition", "Semantic-Condition", "Condition"]),
     (Kind::Similar, &["SemanticSimilar", "Semantic-Similar", "Similar"]),
@@ -33,10 +33,10 @@ const NAMES: &[(Kind, &[&str])] = &[
 ];
 
 impl Kind {
-    /// Names are compared without regard to case; none stands for [`Kind::Similar`].
+    /// Names are compared without case; an empty name means [`Kind::Similar`].
     ///
     /// # Errors
-    /// A help text for a name that is not known.
+    /// A help text for an unknown name.
     pub(super) fn named(name: &str) -> Result<Self, String> {
         if name.is_empty() {
             return Ok(Self::Similar);
@@ -55,10 +55,10 @@ impl Kind {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, names)| names[0])
     }
 
-    /// The check of a text against values; for kinds that need no more than that.
+    /// The check of a text against values, for kinds that need nothing else.
     ///
     /// # Errors
-    /// What was expected instead, as a fragment.
+    /// The expected form, as a fragment.
     pub(super) fn check(self, values: &[String], line: u32) -> Result<Check, String> {
         let one = || match values {
             [value] if !value.trim().is_empty() => Ok(value.trim().to_owned()),
@@ -88,7 +88,7 @@ impl Kind {
         Ok(if self == Self::NotEmpty { check.negated() } else { check })
     }
 
-    /// One text is split at commas, the Arabic one included; several are what they are.
+    /// A single text is split at commas, including the Arabic comma; several texts stay as they are.
     fn list(self, values: &[String]) -> Result<Vec<String>, String> {
         let pieces: Vec<&str> = match values {
             [only] => only.split([',', '،']).collect(),

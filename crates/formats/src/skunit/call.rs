@@ -1,4 +1,4 @@
-//! `## CALL Plugin.Function`: a function that is asked about the conversation, and whose result is checked.
+//! `## CALL Plugin.Function`: a question about the conversation, and checks of its result.
 
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ pub(super) fn add_check(call: &mut Check, check: Check) {
     }
 }
 
-/// A call whose result nobody looks at is not worth making.
+/// A call without checks of its result is not worth making.
 pub(super) fn survey(check: &Check, findings: &mut Findings) {
     if let Rule::Call(rule) = &check.rule
         && rule.checks.is_empty()
@@ -68,11 +68,11 @@ pub(super) fn survey(check: &Check, findings: &mut Findings) {
     }
 }
 
-/// What the variables of arguments stand for.
+/// The values of variables in arguments.
 struct Said {
     /// The last message of the user.
     input: String,
-    /// What stands before that message.
+    /// The messages before that one.
     history: String,
     chat: String,
 }

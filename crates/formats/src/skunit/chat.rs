@@ -1,4 +1,4 @@
-//! A conversation: turns in order, and the checks beneath the agent's.
+//! A conversation: turns in order, and the checks of the agent's turns.
 
 use super::{
     call, checks,
@@ -10,7 +10,7 @@ use super::{
 use scenario::{Action, Check, Message, Step, message::Speaker};
 use yaml::Findings;
 
-/// The steps of a conversation: each ends with an `[AGENT]` turn.
+/// The steps of a conversation; each ends with an `[AGENT]` turn.
 pub(super) fn read(page: &Page<'_>, values: &Values, timeout_ms: u64, findings: &mut Findings) -> Vec<Step> {
     let mut chat = Chat {
         page,
@@ -32,14 +32,14 @@ struct Chat<'a> {
     values: &'a Values,
     timeout_ms: u64,
     steps: Vec<Step>,
-    /// What was said since the agent's last turn, each with its heading.
+    /// The messages since the agent's last turn, each with its heading.
     said: Vec<(&'a Item<'a>, Message)>,
     /// Calls since the agent's last turn, to be judged with the next.
     waiting: Vec<Check>,
     under: Under<'a>,
 }
 
-/// What a check would stand under.
+/// The parent of a check.
 enum Under<'a> {
     Nothing,
     Agent,
@@ -115,7 +115,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// The call that checks belong to: it waits for an `[AGENT]` turn, or stands behind the last one.
+    /// The call that checks belong to: it waits for an `[AGENT]` turn, or follows the last one.
     fn last_call(&mut self) -> Option<&mut Check> {
         let waits = !self.waiting.is_empty();
         if waits { self.waiting.last_mut() } else { self.steps.last_mut()?.checks.last_mut() }
@@ -124,7 +124,7 @@ impl<'a> Chat<'a> {
     fn call(&mut self, item: &Item<'_>, findings: &mut Findings) {
         let spoken = self.spoken();
         if let Some(check) = call::read(item, &spoken, self.page, self.values, findings) {
-            // Nothing was said since the agent's last turn: the call is about that.
+            // There is no message since the agent's last turn: the call is about that turn.
             match self.steps.last_mut().filter(|_| self.said.is_empty()) {
                 Some(step) => step.checks.push(check),
                 None => self.waiting.push(check),
@@ -133,7 +133,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// All that stands in the file up to here, as it is written.
+    /// All messages of the file so far, as written.
     fn spoken(&self) -> Vec<Message> {
         let before = self.steps.iter().flat_map(|step| {
             let Action::Say { messages, expected, .. } = &step.action else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! The checks beneath an answer.
+//! The checks of an answer.
 
 use super::{
     assertion::Kind,
@@ -7,10 +7,11 @@ use super::{
     structured,
     values::Values,
 };
+use crate::conditions;
 use scenario::Check;
 use yaml::Findings;
 
-/// `expected`: the answer that the check stands under, which `SemanticSimilar` falls back to.
+/// `expected`: the answer above the check, which `SemanticSimilar` falls back to.
 pub(super) fn read(
     item: &Item<'_>,
     kind_name: &str,
@@ -51,5 +52,7 @@ pub(super) fn read(
 }
 
 fn plain(kind: Kind, values: &[String], item: &Item<'_>, findings: &mut Findings) -> Option<Check> {
-    kind.check(values, item.at.line).map_err(|message| findings.error(item.at, message)).ok()
+    let check = kind.check(values, item.at.line).map_err(|message| findings.error(item.at, message)).ok()?;
+    conditions::check_wording(&check, item.at, findings);
+    Some(check)
 }

@@ -13,7 +13,7 @@ use super::{
 use scenario::{Action, Check, Message, Step, message::Speaker};
 use yaml::{Findings, Spot};
 
-/// The parameter that stands for a prompt where there is none.
+/// The parameter that replaces a missing prompt.
 const INPUT: &str = "input";
 
 static VARIABLE: LazyLock<Regex> =
@@ -96,7 +96,7 @@ impl Invocation<'_> {
         self.checks.extend(checks::read(item, item.statement.rest, expected, self.page, self.values, findings));
     }
 
-    /// Text that stands under no `PARAMETER` is the input, where nothing else is.
+    /// Text without a `PARAMETER` is the input, if there is nothing else.
     fn take_bare_input(&mut self) {
         if self.parameters.contains_key(INPUT) {
             return;
@@ -111,7 +111,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// What the agent is asked: the prompt with its variables filled, else the input.
+    /// The agent's question: the prompt with its variables filled, or else the input.
     fn asked(&self, findings: &mut Findings) -> Option<String> {
         let Some((prompt, at)) = &self.prompt else {
             let input = self.parameters.get(INPUT).map(|(text, _)| text.clone());

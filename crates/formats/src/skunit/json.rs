@@ -1,11 +1,11 @@
-//! The JSON beneath a check: in a fence or bare, with a comma too many where somebody left one.
+//! The JSON of a check: in a fence or bare, with or without trailing commas.
 
 use serde_json::Value;
 
 use super::{page::Item, page::Page, values::Values};
 use yaml::{Document, Findings, Places, Spot};
 
-/// JSON that knows its place in the scenario's file.
+/// JSON with its position in the scenario's file.
 #[derive(Debug)]
 pub(super) struct Json {
     document: Document,
@@ -13,7 +13,7 @@ pub(super) struct Json {
 }
 
 impl Json {
-    /// Takes what stands between the first and the last bracket.
+    /// Takes the text between the first and the last bracket.
     pub(super) fn read(item: &Item<'_>, page: &Page<'_>, values: &Values, findings: &mut Findings) -> Option<Self> {
         let (first, last) = (item.body.first()?, item.body.last()?);
         let raw = &page.source.text[first.range.start..last.range.end];
@@ -26,7 +26,7 @@ impl Json {
             findings.error(base, "the JSON is not closed");
             return None;
         }
-        // JSON with its excuses (a comma at the end, a comment) is YAML in braces, but for tabs.
+        // JSON with trailing commas or comments is valid YAML flow style, except for tabs.
         let text = values.fill_json(&raw[start..=end]).replace('\t', " ");
         let document = match yaml::open(&text, "") {
             Ok(document) => document,
@@ -51,7 +51,7 @@ impl Json {
         self.document.root()
     }
 
-    /// Where a part of it stands in the file.
+    /// The position of a part in the file.
     pub(super) fn spot(&self, at: Spot) -> Spot {
         moved(at, self.base)
     }

@@ -6,16 +6,16 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
 use yaml::Spot;
 
-/// Markdown knows six levels of headings; skUnit takes any number of hashes.
+/// Markdown has six levels of headings; skUnit accepts any number of hashes.
 const LEVELS: usize = 6;
 
-/// A text and where it stands in its file.
+/// A text with its position in the file.
 #[derive(Debug)]
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     /// The line of the file, from 1, at which the text begins.
     first_line: u32,
-    /// Where each line of the text begins.
+    /// The start of each line of the text.
     starts: Vec<usize>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Source<'a> {
         blocks
     }
 
-    /// What the parser keeps to itself, such as definitions of links, is text all the same.
+    /// Text that the parser swallows, such as definitions of links, counts as text.
     fn fill(&self, start: usize, end: usize, blocks: &mut Vec<Block>) {
         if !self.text[start..end].trim().is_empty() {
             blocks.push(Block { range: start..end, kind: Kind::Other });
@@ -109,7 +109,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The raw text of blocks: a blank line between two of them is none of them, as in the logs of skUnit.
+/// The raw text of blocks without blank lines between them, as in the logs of skUnit.
 pub(super) fn text_of(source: &str, blocks: &[Block]) -> String {
     let raw: Vec<&str> = blocks.iter().map(|block| source[block.range.clone()].trim_end_matches('\n')).collect();
     raw.join("\n").trim().to_owned()
@@ -134,7 +134,7 @@ fn shadow(text: &str) -> String {
     shadow
 }
 
-/// `None` for a heading that is underlined.
+/// `None` for an underlined heading.
 fn heading(raw: &str, offset: usize) -> Option<Kind> {
     let indent = raw.len() - raw.trim_start().len();
     let rest = &raw[indent..];
@@ -143,7 +143,7 @@ fn heading(raw: &str, offset: usize) -> Option<Kind> {
         return None;
     }
     let rest = rest[level..].trim_end();
-    // Hashes may close a heading too, behind a space.
+    // Hashes may also close a heading, after a space.
     let bare = rest.trim_end_matches('#');
     let rest = if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { rest };
     let start = offset + indent + level + (rest.len() - rest.trim_start().len());
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_found_where_they_are_headings() {
+    fn only_real_headings_are_found() {
         let rows: &[(&str, &[(usize, &str)])] = &[
             ("# a\ntext\n## b ##\n", &[(1, "a"), (2, "b")]),
             ("######### nine\n   ####### [USER]  \n", &[(9, "nine"), (7, "[USER]")]),

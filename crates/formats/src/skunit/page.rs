@@ -12,17 +12,17 @@ const DASHES: usize = 5;
 #[derive(Debug)]
 pub(super) struct Page<'a> {
     pub(super) source: Source<'a>,
-    /// What stands before the first statement.
+    /// The blocks before the first statement.
     pub(super) preamble: Vec<Block>,
     pub(super) items: Vec<Item<'a>>,
 }
 
-/// A statement and what stands beneath it.
+/// A statement and its blocks.
 #[derive(Debug)]
 pub(super) struct Item<'a> {
     pub(super) statement: Statement<'a>,
     pub(super) at: Spot,
-    /// Where the text behind the keyword stands.
+    /// The position of the text after the keyword.
     pub(super) rest_at: Spot,
     pub(super) body: Vec<Block>,
 }
@@ -41,7 +41,7 @@ impl<'a> Page<'a> {
         for block in blocks {
             let statement = heading_of(text, &block)
                 .and_then(|heading| statement::read(heading, identifier))
-                // In a conversation `## ANSWER` is part of what is said.
+                // In a conversation, `## ANSWER` is part of a message.
                 .filter(|found| !(is_chat && found.keyword.is_of_invocation()));
             match (statement, &block.kind) {
                 (Some(statement), Kind::Heading { text: range, .. }) => items.push(Item {
@@ -60,7 +60,7 @@ impl<'a> Page<'a> {
         self.items.iter().any(|item| keyword(item.statement.keyword))
     }
 
-    /// What is probably not meant as it is written.
+    /// Warns about text that is probably a mistake.
     pub(super) fn survey(&self, findings: &mut Findings) {
         for block in self.preamble.iter().chain(self.items.iter().flat_map(|item| &item.body)) {
             let at = self.source.spot(block.range.start);
@@ -83,7 +83,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A fence that was forgotten to be closed is closed by the next one that ends, and hides what is between.
+    /// A forgotten end of a fence makes the next fence's end close it, and hides everything between.
     fn survey_fence(&self, block: &Block, findings: &mut Findings) {
         let mut lines = self.source.text[block.range.clone()].lines();
         let Some(_) = lines.find(|line| is_dashes(line)) else { return };
@@ -94,7 +94,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Markup such as `<!--` goes on until it is closed, and hides the headings in it.
+    /// Markup such as `<!--` continues until it is closed, and hides the headings inside.
     fn survey_html(&self, block: &Block, findings: &mut Findings) {
         let mut offset = block.range.start;
         for line in self.source.text[block.range.clone()].split_inclusive('\n') {
@@ -108,13 +108,13 @@ impl<'a> Page<'a> {
     }
 }
 
-/// A line that cuts scenarios, where it stands in no fence.
+/// A line that separates scenarios, unless it is inside a fence.
 pub(super) fn is_dashes(line: &str) -> bool {
     let dashes = line.trim_end();
     dashes.len() >= DASHES && dashes.bytes().all(|byte| byte == b'-')
 }
 
-/// A line that would say who speaks, or begin a scenario.
+/// A line that would name a speaker or start a scenario.
 fn is_statement(line: &str) -> bool {
     let text = line.trim_start_matches('#');
     let found = statement::read(text, None).map(|found| found.keyword);
@@ -129,12 +129,12 @@ fn heading_of<'a>(text: &'a str, block: &Block) -> Option<&'a str> {
 }
 
 impl Item<'_> {
-    /// What stands beneath, as it is written.
+    /// The text below, as written.
     pub(super) fn text(&self, source: &Source<'_>) -> String {
         markdown::text_of(source.text, &self.body)
     }
 
-    /// Where the text beneath begins; the heading, where there is none.
+    /// The start of the text below; the heading if there is none.
     pub(super) fn body_at(&self, source: &Source<'_>) -> Spot {
         self.body.first().map_or(self.at, |block| source.spot(block.range.start))
     }

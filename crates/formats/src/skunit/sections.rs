@@ -1,4 +1,4 @@
-//! A file and its scenarios: the head, the lines of dashes, and the settings beneath a scenario's heading.
+//! Splits a file into its scenarios: the head, the lines of dashes, and the settings below a scenario's heading.
 
 use super::{
     markdown::{Kind, Source},
@@ -58,7 +58,7 @@ pub(super) fn open(text: &str, path: &str, stem: &str) -> (Vec<Document>, Vec<Di
     (documents, diagnostics)
 }
 
-/// Whether a Markdown text that is not named as such is a file of conversations: a heading says who speaks.
+/// Whether a Markdown file with another name is a file of conversations: it has a heading that names a speaker.
 pub(super) fn is_skunit(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     // Looking at the letters first is much cheaper than parsing every page of a folder.
@@ -70,7 +70,7 @@ pub(super) fn is_skunit(text: &str) -> bool {
         })
 }
 
-/// What stands between two lines of three dashes at the very beginning.
+/// The text between two lines of three dashes at the very start.
 fn head(file: Section<'_>) -> (Option<Section<'_>>, Section<'_>) {
     let whole = (None, file);
     let Some(rest) =
@@ -91,7 +91,7 @@ fn head(file: Section<'_>) -> (Option<Section<'_>>, Section<'_>) {
     whole
 }
 
-/// Cuts at the lines of dashes that stand in no fence.
+/// Splits at the lines of dashes outside of fences.
 fn split(file: Section<'_>) -> Vec<Section<'_>> {
     let source = Source::new(file.text, file.first_line);
     let fences: Vec<_> = source
@@ -114,7 +114,7 @@ fn split(file: Section<'_>) -> Vec<Section<'_>> {
     sections
 }
 
-/// Takes the settings out of the fence beneath the scenario's heading; all other lines keep their numbers.
+/// Removes the settings from the fence below the scenario's heading; all other lines keep their numbers.
 fn lift_settings(page: &Page<'_>, settings: &mut Settings, path: &str) -> Result<String, Diagnostic> {
     let text = page.source.text;
     let scenario = page.items.iter().find(|item| item.statement.keyword == Keyword::Scenario);
@@ -143,7 +143,7 @@ mod tests {
     fn five_dashes_cut_and_four_do_not() {
         assert_eq!(lines("a\n-----\nb\n----\nc\n-------  \nd"), [(1, "a\n"), (3, "b\n----\nc\n"), (7, "d")]);
         assert_eq!(lines("```\n-----\n```\n-----\n"), [(1, "```\n-----\n```\n"), (5, "")]);
-        // A fence that nobody closes hides nothing.
+        // An unclosed fence hides nothing.
         assert_eq!(lines("```\n-----\nb"), [(1, "```\n"), (3, "b")]);
     }
 

@@ -1,4 +1,4 @@
-//! What may be set about a scenario: at the head of its file (`---`) or in a `gabfest` fence beneath its heading.
+//! The settings of a scenario: at the head of its file (`---`) or in a `gabfest` fence below its heading.
 
 use std::collections::BTreeMap;
 
@@ -82,10 +82,10 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Adds what a piece of YAML says; it is stronger than what was there, parameter by parameter.
+    /// Merges a piece of YAML, which overrides earlier settings key by key.
     ///
     /// # Errors
-    /// The YAML has a fault, or is no mapping.
+    /// The YAML has a fault, or is not a mapping.
     pub(super) fn add(&mut self, text: &str, first_line: u32, path: &str) -> Result<(), Diagnostic> {
         let below = |line: u32| first_line + line.saturating_sub(1);
         if text.trim().is_empty() {
@@ -139,7 +139,7 @@ impl Settings {
     }
 }
 
-/// The document's fields; what is wrong with them is found all the same.
+/// The document's fields; their faults are reported in any case.
 pub(super) fn read(root: &Part<'_>, findings: &mut Findings) -> SkunitDocument {
     const READ_HERE: [&str; 4] = ["name", "text", "line", "parameters"];
     let written = root.decode_without::<SkunitDocument>(&READ_HERE, findings).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is said in a turn: text, and images between texts.
+//! The content of a turn: text, and images between texts.
 
 use pulldown_cmark::{Event, Parser, Tag};
 
@@ -36,7 +36,7 @@ pub(super) fn message(
     for section in item.body.chunk_by(|_, next| title(next).is_none()) {
         let (kind, body) = match section.first().and_then(title) {
             Some(title) if title == "text" || title == "image" => (title, &section[1..]),
-            // Another heading is a part of what is said.
+            // Any other heading is part of the message.
             _ => ("text".to_owned(), section),
         };
         let text = values.fill(&markdown::text_of(source, body));

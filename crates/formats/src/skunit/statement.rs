@@ -1,4 +1,4 @@
-//! The headings that mean something: `## [USER]`, `### CHECK Equals`, and the identifier that may stand before them.
+//! The headings with a meaning: `## [USER]`, `### CHECK Equals`, and their optional identifier.
 
 /// What a heading opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,11 +15,11 @@ pub(super) enum Keyword {
     Answer,
 }
 
-/// A heading's keyword and what stands behind it.
+/// A heading's keyword and the text after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Statement<'a> {
     pub(super) keyword: Keyword,
-    /// As it is written: `[ASSISTANT]`, `ASSERT`.
+    /// As written: `[ASSISTANT]`, `ASSERT`.
     pub(super) word: &'static str,
     pub(super) rest: &'a str,
 }
@@ -40,7 +40,7 @@ const KEYWORDS: [(&str, Keyword); 12] = [
 ];
 
 impl Keyword {
-    /// Whether it says who speaks.
+    /// Whether it names a speaker.
     pub(super) fn is_role(self) -> bool {
         matches!(self, Self::User | Self::Agent | Self::System | Self::Tool)
     }
@@ -51,7 +51,7 @@ impl Keyword {
     }
 }
 
-/// Reads a heading's text; with an identifier only statements that carry it count.
+/// Reads a heading's text. With an identifier, only statements with that identifier count.
 pub(super) fn read<'a>(heading: &'a str, identifier: Option<&str>) -> Option<Statement<'a>> {
     let text = match identifier {
         Some(identifier) => heading.trim().strip_prefix(identifier)?,
@@ -66,8 +66,8 @@ pub(super) fn read<'a>(heading: &'a str, identifier: Option<&str>) -> Option<Sta
     })
 }
 
-/// What the statements of a scenario carry: what stands before `SCENARIO`, or, in a scenario without that heading,
-/// before the first statement of any kind.
+/// The identifier of a scenario's statements: the word before `SCENARIO`, or, without that heading, before the first
+/// statement of any kind.
 pub(super) fn identifier<'a>(headings: &[&'a str]) -> Option<&'a str> {
     let scenario = headings.iter().find_map(|heading| {
         let found = with_identifier(heading)?;
@@ -77,12 +77,12 @@ pub(super) fn identifier<'a>(headings: &[&'a str]) -> Option<&'a str> {
         return identifier;
     }
     let (identifier, first) = headings.iter().find_map(|heading| with_identifier(heading))?;
-    // `# Final ANSWER` may be a heading of the text that is asked about.
+    // `# Final ANSWER` may be a heading inside the text of a question.
     let is_text = !first.keyword.is_role() && headings.iter().any(|heading| read(heading, None).is_some());
     if is_text { None } else { identifier }
 }
 
-/// A statement with any identifier, which is one word, or with none.
+/// A statement with any identifier (one word) or with none.
 fn with_identifier(heading: &str) -> Option<(Option<&str>, Statement<'_>)> {
     if let Some(statement) = read(heading, None) {
         return Some((None, statement));
@@ -105,7 +105,7 @@ pub(super) fn meant(heading: &str) -> Option<&'static str> {
     let (known, keyword) = KEYWORDS.iter().find(|(known, _)| {
         known.eq_ignore_ascii_case(word) || (word.starts_with('[') && strsim::damerau_levenshtein(known, word) == 1)
     })?;
-    // Words of plain English may begin any heading.
+    // Common English words may start any heading.
     (keyword.is_role() || *keyword == Keyword::Check && text.split_whitespace().count() == 2).then_some(*known)
 }
 
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keyword_stands_first_and_alone() {
+    fn a_keyword_comes_first_and_alone() {
         let rows = [
             ("SCENARIO Height", Some((Keyword::Scenario, "Height"))),
             ("[USER]", Some((Keyword::User, ""))),

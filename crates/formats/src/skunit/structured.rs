@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{assertion::Kind, json::Json, page::Item, page::Page, values::Values};
+use crate::conditions;
 use scenario::{
     Check, Rule,
     check::{self, ArgumentRule, CallOrder, CallPick, ExpectedCall, ToolCallsRule},
@@ -94,7 +95,7 @@ fn fields(part: &Part<'_>, json: &Json, findings: &mut Findings) -> Option<Rule>
     Some(Rule::JsonCheck(check::JsonCheck { fields }))
 }
 
-/// What one value must be: a literal, `["Check", "text", …]`, or an object of such.
+/// The expectation for one value: a literal, `["Check", "text", …]`, or an object of those.
 fn value(part: &Part<'_>, json: &Json, findings: &mut Findings) -> Option<Check> {
     let at = json.spot(part.spot());
     let check = match part.value() {
@@ -106,7 +107,9 @@ fn value(part: &Part<'_>, json: &Json, findings: &mut Findings) -> Option<Check>
             _ => Kind::Equals.check(&[text], at.line),
         }),
     };
-    check.map_err(|message| findings.error(at, message)).ok()
+    let check = check.map_err(|message| findings.error(at, message)).ok()?;
+    conditions::check_wording(&check, at, findings);
+    Some(check)
 }
 
 fn listed(members: &[Value], at: Spot) -> Result<Check, String> {
@@ -121,7 +124,7 @@ fn listed(members: &[Value], at: Spot) -> Result<Check, String> {
     }
 }
 
-/// Numbers and words of JSON are compared by their text.
+/// Numbers and JSON keywords are compared as text.
 fn text(value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),

@@ -21,7 +21,7 @@ pub(super) fn names(text: &str) -> Vec<&str> {
     places(text).map(|(_, name)| name).filter(|name| seen.insert(*name)).collect()
 }
 
-/// Offsets and names. Doubled braces are those of other languages.
+/// Offsets and names. Doubled braces belong to other template languages.
 fn places(text: &str) -> impl Iterator<Item = (usize, &str)> {
     PLACE.captures_iter(text).filter_map(|found| {
         let whole = found.get(0)?;
@@ -48,7 +48,7 @@ impl Values {
         self.put_in(text, |value| value)
     }
 
-    /// The same for the text of JSON: a value cannot end the string that it stands in.
+    /// The same for the text of JSON: a value cannot end the string that contains it.
     pub(super) fn fill_json(&self, text: &str) -> String {
         self.put_in(text, |value| {
             let quoted = Value::from(value).to_string();
@@ -69,7 +69,7 @@ impl Values {
         filled
     }
 
-    /// Warns of places that nothing fills.
+    /// Warns about placeholders without a value.
     pub(super) fn survey(&self, source: &Source<'_>, findings: &mut Findings) {
         let mut seen = BTreeSet::new();
         for (at, name) in places(source.text) {

@@ -1,4 +1,4 @@
-//! What good files become: every field in its place, every default as documented, every warning where it belongs.
+//! What valid files become: every field in its place, every default as documented, every warning where it belongs.
 
 use scenario::{
     Action, Conversation, Rule, Scenario, Strategy,
@@ -14,7 +14,7 @@ pub(crate) fn read(text: &str) -> (Option<Scenario>, Vec<String>) {
     (script.map(|script| script.scenario), findings)
 }
 
-/// A conversation with nothing written that has a default.
+/// A conversation with defaults only.
 pub(crate) fn smallest_conversation() -> Conversation {
     let text = "name: a\ndescription: b\njudgment: {strategy: any_pass}\nrun:\n  - conversation:\n      max_turns: 2\n      \
                 user_simulator: {persona: p, objective: o}\n      termination_conditions:\n        - type: goal_achieved\n          \
@@ -113,7 +113,7 @@ fn the_grammar_of_expected() {
 }
 
 #[test]
-fn what_is_not_understood_is_a_warning_with_a_hint() {
+fn unknown_keys_are_warnings_with_a_hint() {
     let rows = [
         ("        style: friendly", "        stlye: friendly", "warning: unknown key `stlye` | did you mean `style`?"),
         ("judgment:", "character: {name: x}\njudgment:", "warning: unknown key `character` | it is ignored"),

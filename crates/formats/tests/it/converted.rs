@@ -6,7 +6,7 @@ use formats::{eliza, read};
 use scenario::{Action, Diagnostic, format::Script};
 use serde_json::Value;
 
-/// What the two may differ in: where and in which language they were written.
+/// What the two may differ in: the place and the format.
 fn strip(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -41,7 +41,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// How many scenarios of each format stand beneath a folder, after each was converted.
+/// How many scenarios of each format are below a folder, after each was converted.
 fn convert_all(folder: &Path) -> std::collections::BTreeMap<&'static str, usize> {
     let mut paths = Vec::new();
     files(folder, &mut paths);

@@ -1,6 +1,10 @@
-//! What the fuzzer grew from our own examples: every input is read by its reader, as the fuzz target reads it.
+//! The fuzzer's corpus: every input is read by its reader, as in the fuzz target.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fs::{self, File},
+    io::Read,
+    path::Path,
+};
 
 use formats::{
     encoding, matrix,
@@ -74,5 +78,24 @@ fn matrices_and_personas_are_read_or_explained() {
             let findings = formats::persona::read(&mut document.clone(), &mut scenario::format::NoFiles, &mut library);
             assert!(library.names().next().is_some() || !findings.is_empty() || document.value.is_array());
         }
+    }
+}
+
+#[test]
+fn data_sets_are_read() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/rows");
+    for kind in ["csv", "tsv", "jsonl"] {
+        let seed = fs::read_to_string(seeds.join(kind)).unwrap();
+        let (first, rows) = seed.split_once('\n').unwrap();
+        assert_eq!(first, kind);
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(format!("rows.{kind}")), rows).unwrap();
+        let scenario = format!(
+            "name: a\ndescription: d\njudgment: {{strategy: all_pass}}\ngabfest:\n  data: {{file: rows.{kind}, id: case}}\n\
+             run:\n  - {{input: 'Where is ${{row.order}}?'}}\n"
+        );
+        fs::write(folder.path().join("a.scenario.yaml"), scenario).unwrap();
+        let reading = formats::read(&[folder.path().to_path_buf()]);
+        assert!(!reading.diagnostics.iter().any(Diagnostic::is_error), "{kind}: {:?}", reading.diagnostics);
     }
 }

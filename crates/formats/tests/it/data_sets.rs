@@ -1,4 +1,4 @@
-//! Variables, included files, data sets, and combinations that a matrix leaves out or adds: what a plan makes of them.
+//! Variables, included files, data sets, and combinations that a matrix excludes or adds, up to the plan.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs};
 
@@ -6,6 +6,13 @@ use scenario::{
     Action, Diagnostic, Plan, Reading,
     plan::{Choices, build},
 };
+
+#[cfg(feature = "parquet")]
+mod parquet;
+
+/// Counts what the tests of this crate allocate.
+#[global_allocator]
+static ALLOCATED: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 const REFUND: &str = "name: Refund
 description: d
@@ -42,7 +49,7 @@ impl Folder {
         let errors: Vec<String> = self.lines(&reading.diagnostics);
         assert_eq!(errors, [""; 0]);
         let plan = build(&reading, choices).unwrap_or_else(|faults| panic!("{:?}", self.lines(&faults)));
-        // What workers get.
+        // The form that workers get.
         Plan::from_json(&plan.to_json()).unwrap()
     }
 
@@ -70,7 +77,7 @@ impl Folder {
     }
 }
 
-/// The cases of a plan: what they are called, and who says what.
+/// The cases of a plan: their names, and the messages of each.
 fn cases(plan: &Plan) -> String {
     let mut text = String::new();
     for case in plan.cases() {
@@ -114,7 +121,7 @@ fn each_row_is_a_case() {
     b {"row": "\"b\""} | 3 turns, from Oslo, get 12.5 EUR back for W-2, None
     c {"row": "\"c\""} | 3 turns, from Oslo, get 7 EUR back for W-3, W-4, Some("calm")
     "#);
-    assert_eq!((plan.version, plan.planned()), (2, 3));
+    assert_eq!((plan.version, plan.planned()), (2, Some(3)));
     let set = vec![("gabfest.vars.city".to_owned(), "Rome".into())];
     let changed = folder.plan(&Choices { set, ..Choices::default() });
     assert!(cases(&changed).contains("from Rome, get 30 EUR"), "{}", cases(&changed));
@@ -185,7 +192,7 @@ fn jsonl_and_tsv_say_the_same() {
     let tsv = "\u{feff}case\torder\tamount\tmood\tplan\r\na\tW-1\t30\tangry\tpro\r\nb\tW-2\t12.5\t\tfree\r\nc\tW-3, W-4\t7\tcalm\tpro\r\n";
     let csv = Folder::of(&[("refund.scenario.yaml", REFUND), ("refunds.csv", REFUNDS)]).plan(&Choices::default());
     let as_jsonl = REFUND.replace("refunds.csv", "refunds.jsonl").replace(", types: {amount: number}", "");
-    // A folder with a `.jsonl` file beside the scenario: it is no scenario itself.
+    // A folder with a `.jsonl` file beside the scenario: the data file is not a scenario.
     let from_jsonl =
         Folder::of(&[("refund.scenario.yaml", &as_jsonl), ("refunds.jsonl", jsonl)]).plan(&Choices::default());
     let as_tsv = REFUND.replace("refunds.csv", "refunds.tsv");
@@ -344,7 +351,7 @@ fn a_row_with_which_the_scenario_cannot_be_read_is_named_with_its_column() {
 }
 
 #[test]
-fn rows_without_an_id_that_are_alike_are_played_once() {
+fn equal_rows_without_an_id_are_played_once() {
     let scenario = REFUND.replace("id: case, ", "");
     let data = "order,amount,mood\nW-1,1,\nW-1,1,\n";
     let folder = Folder::of(&[("r.scenario.yaml", &scenario), ("refunds.csv", data)]);
@@ -446,7 +453,7 @@ fn environment_variables_are_recorded_and_are_no_part_of_an_id() {
     assert!(cases(&elsewhere).ends_with("| at /preview\n"));
     assert_eq!(elsewhere.case(0).unwrap().id, plan.case(0).unwrap().id);
     assert_ne!(elsewhere.digest(), plan.digest());
-    // Also where it is a value of an axis.
+    // Also as a value of an axis.
     let matrix = "name: M\nbase_scenario: r.scenario.yaml\nmatrix: [{parameter: 'run[0].input', values: ['to ${env:PATH}', x]}]\n";
     let plan = Folder::of(&[("r.scenario.yaml", scenario), ("m.matrix.yaml", matrix)]).plan(&Choices::default());
     assert_eq!(plan.case(0).unwrap().parameters[0].1, "to ${env:PATH}");
@@ -477,7 +484,7 @@ fn a_matrix_leaves_out_and_adds_combinations() {
     let known: Vec<String> = all.cases().map(|case| case.id.to_string()).collect();
     let kept = plan.cases().filter(|case| known.contains(&case.id.to_string())).count();
     assert_eq!(kept, 3, "what is left out or added renames nothing");
-    // A value of the command line takes the place of an axis, also in what is added.
+    // A value from the command line replaces an axis, also in added combinations.
     let set = vec![("gabfest.vars.locale".to_owned(), "fr".into())];
     assert_eq!(said(&folder.plan(&Choices { set, ..Choices::default() })), ["fr free", "fr pro", "fr trial"]);
     let rows: &[(&str, &str, &str)] = &[
@@ -557,6 +564,45 @@ fn cases_are_chosen_by_their_values() {
 }
 
 #[test]
+fn a_sample_of_a_larger_file_takes_no_more_memory() {
+    let peak = |rows: u32| {
+        let mut table = String::from("case,order,amount,mood,plan\n");
+        (0..rows).for_each(|row| writeln!(table, "row-{row:06},W-{row},{},calm,pro", row % 90).unwrap());
+        let scenario = REFUND.replace("id: case", "id: case, sample: 200");
+        let folder = Folder::of(&[("r.scenario.yaml", &scenario), ("refunds.csv", &table)]);
+        drop(table);
+        let before = ALLOCATED.current_usage();
+        ALLOCATED.reset_peak_usage();
+        let reading = folder.read();
+        assert_eq!(folder.lines(&reading.diagnostics), [""; 0]);
+        assert_eq!(build(&reading, &Choices::default()).unwrap().case_count(), 200);
+        ALLOCATED.peak_usage() - before
+    };
+    // One-time setup is done by now.
+    peak(1_000);
+    let [few, many] = [20_000, 100_000].map(peak);
+    assert!(many < few + few / 10, "{few} bytes for 20,000 rows and {many} bytes for 100,000");
+}
+
+#[test]
+fn rows_with_one_id_are_found_in_a_sample() {
+    let mut table = String::from("case,order,amount,mood,plan\n");
+    for row in (0..300).chain(0..300) {
+        writeln!(table, "row-{row},W-{row},1,calm,pro").unwrap();
+    }
+    let scenario = REFUND.replace("id: case", "id: case, sample: 5");
+    let found = Folder::faults_of(&[("r.scenario.yaml", &scenario), ("refunds.csv", &table)]);
+    let found: Vec<&String> = found.iter().filter(|fault| fault.contains("is also on line")).collect();
+    assert_eq!(found.len(), 5, "{found:?}");
+    let without = REFUND.replace("id: case, ", "sample: 5, ");
+    let found = Folder::of(&[("r.scenario.yaml", &without), ("refunds.csv", &table)]);
+    let reading = found.read();
+    let warnings = found.lines(&reading.diagnostics);
+    assert_eq!(warnings.iter().filter(|line| line.contains("is the same as on line")).count(), 5, "{warnings:?}");
+    assert_eq!(build(&reading, &Choices::default()).unwrap().case_count(), 5);
+}
+
+#[test]
 fn a_large_data_set_costs_little_more_than_its_bytes() {
     let scenario = REFUND.replace("id: case", "id: case, where: {plan: [pro]}");
     let mut table = String::from("case,order,amount,mood,plan\n");
@@ -573,9 +619,19 @@ fn a_large_data_set_costs_little_more_than_its_bytes() {
     assert!(json.len() < 50_000 * 80, "{} bytes", json.len());
     let last = Plan::from_json(&json).unwrap().trial(49_999).unwrap();
     assert_eq!(plan.case(last.case).unwrap().row_id(), Some("row-199996"));
-    // All rows are more cases than a run may have.
+    // All rows together exceed the limit of cases.
     let all = REFUND.to_owned();
     let found = Folder::faults_of(&[("r.scenario.yaml", &all), ("refunds.csv", &table)]);
     assert!(found[0].contains("the plan has 200000 cases, at most 100000 are allowed"), "{found:?}");
-    assert!(found[0].contains("200000 rows x 1 personas x 1 agents"), "{found:?}");
+    assert!(found[0].contains("alone has 200000 rows = 200000"), "{found:?}");
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn without_the_feature_a_parquet_file_says_how_to_read_it() {
+    let scenario = REFUND.replace("refunds.csv", "refunds.parquet").replace(", types: {amount: number}", "");
+    let found = Folder::faults_of(&[("r.scenario.yaml", &scenario), ("refunds.parquet", "PAR1")]);
+    for part in ["`refunds.parquet` is a Parquet file", "--features parquet", "to_json(\"refunds.jsonl\""] {
+        assert!(found[0].contains(part), "{found:?}");
+    }
 }

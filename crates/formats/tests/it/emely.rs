@@ -1,4 +1,4 @@
-//! Batteries: what is wrong with a file, and the data, names and conversations of Emely in the cases folder.
+//! Batteries: faults of a file, and Emely's data, names and conversations in the cases folder.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ fn read(text: &str) -> (Option<scenario::format::Script>, Vec<String>) {
 }
 
 #[test]
-fn a_faulty_battery_is_told_all_its_faults() {
+fn all_faults_of_a_battery_are_reported() {
     let (script, found) = read(include_str!("faulty/full.battery.yaml"));
     assert!(script.is_none());
     let expected = [
@@ -58,7 +58,7 @@ fn a_faulty_battery_is_told_all_its_faults() {
 }
 
 #[test]
-fn what_only_shows_in_the_whole_is_told_too() {
+fn faults_of_the_whole_are_reported_too() {
     let faults = |requirements: &str| {
         read(&format!("name: b\ntester: {{lines: [Hey]}}\nconversation_length: 9\nrequirements: {{{requirements}}}\n"))
             .1
@@ -132,7 +132,7 @@ fn every_setting_of_the_original_has_a_counterpart_or_a_reason() {
     let Some(cases) = json("config-defaults.json") else { return };
     let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/emely.md");
     let docs = std::fs::read_to_string(docs).unwrap();
-    // Settings that there is one of for each requirement stand there once.
+    // A setting that exists per requirement appears once.
     let stems = ["is_ML", "p_ML", "maxsets_", "maxlength_", "is_testing_REQ_", "p_is_testing_REQ_"];
     for revision in cases.as_object().unwrap().values() {
         for key in revision.as_object().unwrap().keys() {
@@ -142,7 +142,7 @@ fn every_setting_of_the_original_has_a_counterpart_or_a_reason() {
     }
 }
 
-/// Whether a reply is coherent does not stand with them, so no score can be held against them.
+/// The labels do not include the coherence of replies, so no score can be compared with them.
 #[test]
 fn pairs_of_sentences_have_two_halves() {
     let Some(folder) = folder("9 pairs of sentences of Emely") else { return };

@@ -1,4 +1,4 @@
-//! One file of each format in which as much as possible is wrong: every finding with its line, its words and its hint.
+//! One file of each format with as many faults as possible: every finding with its line, message and hint.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ fn folder() -> std::path::PathBuf {
 }
 
 #[test]
-fn faulty_files_are_told_all_their_faults() {
+fn all_faults_of_a_file_are_reported() {
     let names: Vec<String> =
         read_dir().into_iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     for (format, ending) in [
@@ -38,7 +38,7 @@ fn faulty_files_are_told_all_their_faults() {
     }
 }
 
-/// A user's folder: no fault of one file keeps another from being read, and a run begins with none of them.
+/// A user's folder: no fault of one file keeps another from being read, and a run with faults does not start.
 #[test]
 fn faults_of_one_file_hide_none_of_another() {
     let all = read::read(&[folder()]).diagnostics;

@@ -4,7 +4,7 @@ use formats::matrix;
 use proptest::prelude::*;
 use scenario::persona::Library;
 
-/// Levels of lists, each holding `width` aliases of the one before.
+/// Levels of lists, each with `width` aliases of the previous one.
 fn bomb(levels: usize, width: usize) -> String {
     let mut text = "l0: &l0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..=levels {
@@ -15,7 +15,7 @@ fn bomb(levels: usize, width: usize) -> String {
 }
 
 #[test]
-fn bombs_are_refused_by_what_they_expand_to() {
+fn bombs_are_refused_by_their_expanded_size() {
     let padded = |size: usize, bomb: String| {
         let mut text = bomb;
         text.push_str("padding: [");
@@ -44,7 +44,7 @@ fn bombs_are_refused_by_what_they_expand_to() {
         ("10 MB", "x".repeat(10 << 20), "the file is 10485760 bytes; at most 1048576 are read"),
     ];
     for (name, text, message) in rows {
-        // A thread's own processor time: other tests of this machine do not count.
+        // A thread's own CPU time: other tests on this machine do not count.
         let begin = cpu_millis();
         let fault = yaml::open(&text, "bomb.yaml").expect_err(name);
         let took = cpu_millis() - begin;
@@ -53,7 +53,7 @@ fn bombs_are_refused_by_what_they_expand_to() {
     }
 }
 
-/// A megabyte of anything costs time in proportion, whatever it is.
+/// The time for a megabyte of anything is proportional to its size.
 #[test]
 fn a_megabyte_of_anything_is_done_with_soon() {
     let repeated = |piece: &str| piece.repeat(yaml::MAX_BYTES / piece.len());
@@ -117,7 +117,7 @@ fn a_megabyte_of_anything_is_done_with_soon() {
     }
 }
 
-/// Processor time of this process in milliseconds, where the system tells.
+/// CPU time of this process in milliseconds, if the system reports it.
 fn cpu_millis() -> u64 {
     let Ok(stat) = std::fs::read_to_string("/proc/thread-self/stat") else { return 0 };
     let Some((_, fields)) = stat.rsplit_once(')') else { return 0 };
@@ -160,7 +160,7 @@ fn documents_that_are_no_mapping_are_refused() {
     }
 }
 
-/// Reads a text in every way there is.
+/// Reads a text with every reader.
 fn read_all(text: &str) {
     if let Ok(document) = yaml::open(text, "x.yaml") {
         let (script, findings) = formats::eliza::FORMAT.read(&document);

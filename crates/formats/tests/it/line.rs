@@ -65,7 +65,7 @@ fn a_list_that_is_no_conversation_gets_one_error() {
 fn a_bare_list_is_named_after_its_file() {
     let scenario = good(r#"[{"role": "user", "text": "Hi"}, {"role": "assistant", "text": "*"}]"#);
     assert_eq!(scenario.name, "x");
-    // Anything may be said, but nothing may be done.
+    // Any text is right, but no action is.
     let kinds: Vec<&str> = scenario.steps[0].checks.iter().map(|check| check.rule.kind()).collect();
     assert_eq!(kinds, ["tool_calls", "telephony_events"]);
     assert!(matches!(&scenario.steps[0].action, Action::Say { expected: None, .. }));
@@ -76,6 +76,10 @@ fn each_fault_is_found_at_its_line() {
     for (text, findings) in [
         ("[]", vec!["1: the conversation has no turns"]),
         ("- {role: user, text: a}", vec!["1: the conversation ends with the user"]),
+        (
+            "- {role: user, text: a}\n- {role: assistant, text: <does not apologise>, tool_calls: [{name: t, arguments: {c: <is never empty>}}]}",
+            vec!["2: the condition is worded with `not`", "2: the condition is worded with `never`"],
+        ),
         ("- {role: assistant, text: a}", vec!["1: there is no user turn"]),
         ("- {role: user, text: a}\n- {role: user, text: b}\n- {role: assistant}", vec!["2: two turns of the user"]),
         ("- {role: system, text: a}\n- {role: assistant}", vec!["1: unknown word `system`"]),

@@ -11,6 +11,8 @@ mod emely;
 mod faulty;
 mod formats;
 mod hostile;
+mod judged_material;
+mod judges_keys;
 mod line;
 mod mocks;
 mod mutated;

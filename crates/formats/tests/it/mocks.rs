@@ -1,4 +1,4 @@
-//! Mocks: which one answers, what it answers, and which expressions are understood.
+//! Mocks: which one answers, what it answers, and which expressions are supported.
 
 use scenario::mock::{
     Call, Mock,
@@ -170,7 +170,7 @@ fn expressions_have_the_values_of_javascript() {
 }
 
 #[test]
-fn what_is_no_expression_is_refused() {
+fn invalid_expressions_are_refused() {
     let deep = format!("{}1{}", "(".repeat(100), ")".repeat(100));
     let negations = format!("{}1", "!".repeat(100));
     let chain = vec!["1"; 100].join("+");
@@ -263,4 +263,28 @@ fn faults_of_a_state_have_their_place_in_the_file() {
     }
     assert_eq!(read("      response: 'a {{b'", ""), Vec::<String>::new(), "without a state it is a text");
     assert_eq!(read("      set: {'$.n': '{{state.n + 1}}'}", state), Vec::<String>::new());
+}
+
+#[test]
+fn a_check_of_a_state_that_no_mock_keeps_or_changes_is_an_error() {
+    const STATE: &str = "gabfest: {state: {a: 1}}\n";
+    const MOCKS: &str = "setup: {mocks: [{method: m, response: {}, set: {a: 2}}]}\n";
+    let step = "{input: hi, evaluations: [{type: mock_state, path: a}]}";
+    let talk = "{conversation: {max_turns: 2, user_simulator: {persona: p, objective: o}, final_evaluations: [{type: mock_state, path: a}]}}";
+    let cases = [
+        ("", "", Some("a state that the scenario does not have")),
+        ("", "setup: {mocks: [{method: m, response: {}}]}\n", Some("a state that the scenario does not have")),
+        (STATE, "", Some("a state that nothing changes")),
+        (STATE, MOCKS, None),
+    ];
+    for (state, mocks, expected) in cases {
+        for step in [step, talk] {
+            let text =
+                format!("name: a\ndescription: b\n{state}{mocks}run: [{step}]\njudgment: {{strategy: all_pass}}\n");
+            let (_, findings) = crate::accepted::read(&text);
+            let shown = findings.join("\n");
+            assert_eq!(findings.len(), usize::from(expected.is_some()), "{text}{shown}");
+            assert!(shown.contains(expected.unwrap_or_default()), "{text}{shown}");
+        }
+    }
 }

@@ -1,9 +1,9 @@
-//! One fault each in a good file: refused at the line of the fault, and with nothing else.
+//! One fault at a time in a valid file: it is refused at the line of the fault, with no other finding.
 
 use yaml::diagnostic::Severity;
 
-/// (what is replaced, what stands there instead, a piece of the message). The fault is on the line of the first
-/// replacement that differs; `^` in the new text marks another line.
+/// (replaced text, its replacement, a part of the message). The fault is in the line of the first difference; `^` in
+/// the new text marks another line.
 const FAULTS: &[(&str, &str, &str)] = &[
     ("name: Billing question", "name: 7", "expected text"),
     ("name: Billing question\n", "", "missing key `name`"),
@@ -128,13 +128,13 @@ fn each_fault_is_refused_at_its_line() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The line of what was changed; for what was taken out, the line of the mapping that lacks it now.
+/// The line of the change; for a removal, the line of the mapping that lacks the key now.
 fn fault_line(old: &str, new: &str, marked: bool, message: &str) -> u32 {
     let at = super::GOOD.find(old).unwrap();
     let first = 1 + super::GOOD[..at].matches('\n').count();
     let lines = |text: &str| text.matches('\n').count();
     let line = if message.starts_with("missing key") {
-        // The mapping that lacks the key begins with the key that is named here.
+        // The mapping that lacks the key starts with the key named here.
         let begins = match message {
             "missing key `name`" => "description: A",
             "missing key `judgment`" => "name: Billing",

@@ -57,7 +57,7 @@ proptest! {
         prop_assert_eq!(&exam, &plan(&battery, seed));
         prop_assert_eq!(exam.turns.len(), length as usize);
         prop_assert!(exam.turns.first().is_none_or(Option::is_none));
-        // A later question belongs to exactly one piece of information: each is counted off as it is found.
+        // A later question belongs to exactly one piece of information: each is ticked off when it is found.
         let mut open: Vec<(Requirement, u32, usize, usize)> = Vec::new();
         for (turn, test) in exam.turns.iter().enumerate() {
             let Some(test) = test else { continue };

@@ -1,4 +1,4 @@
-//! The grammar of `.qna` files by rows, and what happens to broken ones.
+//! The grammar of `.qna` files by rows, and the findings about broken ones.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn parts_come_in_both_orders() {
 }
 
 #[test]
-fn an_answer_is_what_stands_between_fences() {
+fn an_answer_is_the_text_between_fences() {
     for (text, answer) in [
         ("```\nyes\n```", "yes"),
         ("```markdown\n  a  \n\n b\n```", "a  \n\n b"),
@@ -87,7 +87,7 @@ fn an_answer_is_what_stands_between_fences() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn faults_are_reported_with_their_line() {
     for (text, line, message) in [
         ("# ? a\nhello\n```\nx\n```", 2, "Invalid QnA question line, did you miss '-' at line begin"),
         ("# ? a\n**Filters:**\nx = y\n```\nx\n```", 3, "Invalid QnA filter line, did you miss '-' at line begin"),
@@ -191,12 +191,12 @@ fn web_addresses_are_noted_and_never_fetched() {
     assert_eq!(base.files, [FileLink { name: "m".to_owned(), uri: "https://x/m.pdf?a=b".to_owned() }]);
 }
 
-/// What JSON may hold and a `.qna` file cannot write as it is: found out, or brought into a form that it can.
+/// JSON that a `.qna` file cannot express: it is reported, or changed into a form that it can express.
 #[test]
-fn what_json_holds_is_written_and_read_again() {
+fn json_survives_a_round_trip() {
     let pair = r#""qnaList": [{"answer": "a", "questions": ["q"]}]"#;
     let rows = [
-        // (what stands beside the pairs, addresses, documents, findings)
+        // (keys beside the pairs, addresses, documents, findings)
         (r#""urls": ["https://x/faq"]"#, vec!["https://x/faq"], vec![], vec![]),
         (r#""urls": ["https://x/a.pdf"]"#, vec![], vec![("https://x/a.pdf", "https://x/a.pdf")], vec![]),
         (r#""urls": ["https://x/a (b)[c]"]"#, vec!["https://x/a%20%28b%29%5Bc%5D"], vec![], vec![]),
@@ -332,7 +332,7 @@ proptest! {
         let again = knowledge_base(&write::write(&base), "x.qna", &mut NoFiles);
         prop_assert_eq!(&again.diagnostics, &[]);
         prop_assert_eq!(&again.base, &base);
-        // JSON numbers all pairs where there are prompts, and has neither alterations nor model information.
+        // JSON numbers all pairs if there are prompts, and has neither alterations nor model information.
         let text = json::write(&base).to_string();
         let by_json = knowledge_base(&text, "x.json", &mut NoFiles);
         prop_assert_eq!(&by_json.diagnostics, &[]);

@@ -26,7 +26,7 @@ fn base(path: &Path) -> KnowledgeBase {
     collated.base
 }
 
-/// Upstream's own results on Windows end their lines in CRLF; its names come from its command line.
+/// Upstream's own results from Windows use CRLF; their names come from its command line.
 fn expected(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap().replace("\\r\\n", "\\n");
     let mut value: Value = serde_json::from_str(&text).unwrap();
@@ -42,7 +42,7 @@ fn found(base: &KnowledgeBase) -> Value {
     value
 }
 
-/// As the service keeps them beside a knowledge base.
+/// In the service's form, which is separate from the knowledge base.
 fn alterations_of(base: &KnowledgeBase) -> Value {
     let all: Vec<Value> = base.alterations.iter().map(|one| json!({ "alterations": one.words })).collect();
     json!({ "wordAlterations": all })
@@ -111,14 +111,14 @@ fn json_becomes_the_verified_qna_files() {
     assert_eq!(write::write(&alterations), verified);
 }
 
-/// What is found in files that upstream refuses too: (file, line, message, reason).
+/// Findings in files that upstream refuses too: (file, line, message, reason).
 const FINDINGS: &[(&str, u32, &str, &str)] = &[
     ("testcases/invalid-alterations.lu", 1, "an alteration without words", "upstream's test for just that"),
     ("testcases/qna-filter-line-without-hyphen.lu", 6, "Invalid QnA filter line", "upstream's test for just that"),
     ("testcases/qna-question-line-without-hyphen.lu", 2, "Invalid QnA question line", "upstream's test for just that"),
 ];
 
-/// JSON files that are no knowledge bases: (file, what they are).
+/// JSON files that are not knowledge bases: (file, what they are).
 const OTHER_JSON: &[(&str, &str)] = &[
     ("fixtures/updatekb.json", "a change to a knowledge base, as the service takes it"),
     ("verified/collated-luis.json", "a language model"),
@@ -219,7 +219,7 @@ fn the_batch_testers_tables_are_read() {
     }
 }
 
-/// What the batch tester wrote about its table: the same questions in the same order, and no label without an expected id.
+/// The batch tester's results for its table: the same questions in the same order, and no label without an expected id.
 #[test]
 fn the_batch_testers_result_is_about_its_table() {
     let Some(folder) = folder("a result of the batch tester") else { return };
@@ -243,7 +243,7 @@ fn the_batch_testers_result_is_about_its_table() {
     assert!(cells("Label").iter().all(|label| label.is_empty()));
 }
 
-/// Each sample of a report is read as the pair that it is about: its results stand in comments.
+/// Each sample of a report is read as the pair that it is about: its results are in comments.
 #[test]
 fn the_reports_of_the_specification_are_read() {
     let Some(folder) = folder("the samples of reports in the specification") else { return };

@@ -65,16 +65,16 @@ fn a_knowledge_base_that_another_one_takes_in_is_asked_once() {
         asked
     };
     let all = folder.path().to_path_buf();
-    // A question that refers to those of another file is one of its own.
+    // A question that refers to another file's questions is a question itself.
     let once = ["five", "four", "one", "one", "seven", "six", "three", "two"];
     assert_eq!(asked(std::slice::from_ref(&all)), once);
-    // A file that the user names is played whatever else is.
+    // A file that the user names is played in any case.
     let twice = ["five", "four", "one", "one", "one", "seven", "six", "three", "two"];
     assert_eq!(asked(&[all, folder.path().join("1-base.qna")]), twice);
 }
 
 #[test]
-fn what_is_below_the_folder_that_was_named_may_be_imported() {
+fn files_below_the_named_folder_may_be_imported() {
     let folder = tempfile::tempdir().unwrap();
     let all = folder.path().join("all");
     put(&all, "shop/faq.qna", "[base](../base/base.lu)\n# ? one\n```\nyes\n```\n");
@@ -99,7 +99,7 @@ fn what_is_below_the_folder_that_was_named_may_be_imported() {
         found.len() == 2 && found.iter().all(|found| found.contains(&outside("../../../secret.qna", "all"))),
         "{found:#?}"
     );
-    // The outermost folder counts, whatever is named first.
+    // The outermost folder counts, whatever the order of names.
     assert_eq!(read_of(&["all/shop", "all"]).0, ["one", "two", "three", "three", "b"]);
     let (_, found) = read_of(&["all/shop"]);
     assert!(found[0].contains(&outside("../base/base.lu", "all/shop")), "{found:#?}");
@@ -178,6 +178,27 @@ fn paths_that_hold_nothing_are_errors_with_hints() {
         assert!(reading.diagnostics[0].message.starts_with(message), "{:?}", reading.diagnostics);
         assert!(reading.diagnostics[0].is_error() && reading.diagnostics[0].help.is_some());
     }
+}
+
+#[test]
+fn names_of_scenarios_that_lead_to_no_file_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "ask.scenario.yaml", ASK);
+    put(folder.path(), "other/readme.txt", "");
+    std::os::unix::fs::symlink("gone.yaml", folder.path().join("link.scenario.yaml")).unwrap();
+    std::os::unix::fs::symlink("gone.txt", folder.path().join("readme.txt")).unwrap();
+    std::os::unix::fs::symlink("other", folder.path().join("folder.scenario.yaml")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("pipe.scenario.yaml")).unwrap();
+    let reading = read::read(&[folder.path().to_owned()]);
+    let found: Vec<(&str, bool)> =
+        reading.diagnostics.iter().map(|found| (found.message.as_str(), found.is_error())).collect();
+    let expected = [
+        ("the link to `gone.yaml` cannot be followed: No such file or directory (os error 2)", true),
+        ("is neither a file nor a folder", true),
+    ];
+    assert_eq!(found, expected);
+    assert!(reading.diagnostics[0].path.ends_with("/link.scenario.yaml"), "{:?}", reading.diagnostics[0]);
+    assert_eq!(reading.scenarios.len(), 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! JSON Schemas: that they say what the readers do.
+//! JSON Schemas agree with the readers.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ fn evaluations_are_a_choice_by_type() {
     let choices = schema.pointer("/$defs/Evaluation/oneOf").unwrap().as_array().unwrap();
     let kinds: Vec<&str> =
         choices.iter().map(|choice| choice["properties"]["type"]["const"].as_str().unwrap()).collect();
-    // The reader knows exactly these.
+    // The reader has exactly these keys.
     let text = "name: a\ndescription: b\njudgment: {strategy: all_pass}\nrun: [{input: hi, evaluations: [{type: zzzzzzzzzzzz}]}]";
     let document = yaml::open(text, "x").unwrap();
     let (_, findings) = formats::eliza::FORMAT.read(&document);
@@ -60,9 +60,9 @@ fn limits_and_defaults_are_in_the_schema() {
     assert_eq!(schema["required"].as_array().unwrap().len(), 4);
 }
 
-/// What an editor marks is what the reader refuses or warns of.
+/// Everything that an editor marks is something that the reader refuses or warns about.
 #[test]
-fn the_schema_marks_what_the_reader_does() {
+fn the_schema_marks_the_same_faults_as_the_reader() {
     let schema = jsonschema::validator_for(&formats::eliza::FORMAT.schema()).unwrap();
     let head = "name: a\ndescription: b\njudgment: {strategy: all_pass}\n";
     let rows = [

@@ -1,4 +1,4 @@
-//! The keys of a simulated user that only gabfest knows: what they give, and what is wrong with them.
+//! Keys of a simulated user that exist only in gabfest: their effect, and their faults.
 
 use std::{fs, path::Path};
 
@@ -18,7 +18,7 @@ run:
         gabfest:
 ";
 
-/// A scenario with these lines below `gabfest`, and a prompt file beside it.
+/// A scenario with these lines below `gabfest`, and a prompt file in its folder.
 fn reading(keys: &str, prompt: &str) -> scenario::Reading {
     let folder = tempfile::tempdir().unwrap();
     let keys: String = keys.lines().map(|line| format!("          {line}\n")).collect();
@@ -133,6 +133,21 @@ fn a_fault_has_its_line_and_a_hint() {
             good,
             &["12: the part `a` waits for itself through `after`"],
         ),
+        (
+            "goal:\n  - {id: a, text: The agent does not ask}\n  - {id: b, text: t, done_when: {ask: Was it never said?}}\n  - {id: c, text: not this, done_when: {said: x}}",
+            good,
+            &["12: the part `a` is worded with `not`", "13: `ask` is worded with `never`"],
+        ),
+        (
+            "states:\n  a: {say: x, max_visits: 3, next: [{if: {ask: Has the agent not apologised?}, go: b}]}\n  b: {end: done}",
+            good,
+            &["12: `ask` is worded with `not`"],
+        ),
+        (
+            "self_check: model\nviolations:\n  - {id: cold, text: never says hello}\n  - {id: rude, text: threatens staff}",
+            good,
+            &["13: the violation `cold` is worded with `never`"],
+        ),
         ("prompt: other.j2", good, &["11: the prompt file `other.j2` cannot be read"]),
         ("prompt: ../user.j2", good, &["11: the prompt file `../user.j2` "]),
         (
@@ -140,6 +155,27 @@ fn a_fault_has_its_line_and_a_hint() {
             "{{ objectiv }}{{ goal }}{{ reply_form }}",
             &["11: the prompt `user.j2` uses the unknown variable `objectiv` (did you mean `objective`?)"],
         ),
+        (
+            "prompt: user.j2",
+            "{{ goal }}{{ reply_form }}\n{% if turn > 50 %}{{ objective | shout }}{% endif %}",
+            &["11: the prompt `user.j2`, line 2: unknown filter: filter shout is unknown"],
+        ),
+        (
+            "prompt: user.j2",
+            "{{ goal }}{{ reply_form }}\n{% if turn > 50 and turn is late %}{% endif %}",
+            &["11: the prompt `user.j2`, line 2: unknown test: test late is unknown"],
+        ),
+        (
+            "prompt: user.j2",
+            "{{ goal }}{{ reply_form }}\n{% for fact in facts %}{{ fact.nme }}{% endfor %}",
+            &["11: the prompt `user.j2`, line 2: it takes an attribute that does not exist (facts have `name`"],
+        ),
+        (
+            "prompt: user.j2",
+            "{{ goal }}{{ reply_form }}{{ state.mod }}",
+            &["11: the prompt `user.j2`, line 1: it takes an attribute that does not exist"],
+        ),
+        ("prompt: user.j2", "{{ goal[1].text }}{{ facts[3].name }}{{ tools[2].name }}{{ reply_form }}", &[]),
         ("prompt: user.j2", "{{ objective }}", &["11: the prompt `user.j2` lacks `{{ reply_form }}`"]),
         ("prompt: user.j2", "{{ reply_form }}", &["11: the prompt `user.j2` uses neither `objective` nor `goal`"]),
         ("prompt: user.j2", "a\n{% if %}", &["11: the prompt `user.j2`, line 2 does not compile: "]),
@@ -216,6 +252,10 @@ fn a_tool_of_the_user_is_a_mock_of_the_scenario() {
         .map(|found| format!("{}: {} ({})", found.line, found.message, found.help.as_deref().unwrap_or_default()))
         .collect();
     assert_eq!(found, ["11: no mock answers the tool `airplane_mod` (did you mean `airplane_mode`?)"]);
+    put(folder.path(), "talk.scenario.yaml", &format!("{USER}{keys}"));
+    let without_mocks = read::read(&[folder.path().join("talk.scenario.yaml")]).diagnostics;
+    let helps: Vec<_> = without_mocks.iter().map(|found| found.help.as_deref()).collect();
+    assert_eq!(helps, [Some("write a mock of it below `setup.mocks`"); 2]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! skUnit as people write it: what a page becomes, and what is said about a page with faults, line by line.
+//! skUnit files as people write them: the resulting scenarios, and the findings about faults, line by line.
 
 use proptest::prelude::*;
 use scenario::{Action, Message, Rule, Scenario, format::Script, message::Part};
@@ -24,7 +24,7 @@ fn document(text: &str) -> Document {
     documents.remove(0)
 }
 
-/// Speakers and texts of all messages, expected ones too.
+/// Speakers and texts of all messages, including expected ones.
 pub(super) fn said(scenario: &Scenario) -> Vec<Message> {
     let messages = scenario.steps.iter().flat_map(|step| match &step.action {
         Action::Say { messages, expected, .. } => messages.iter().chain(expected).cloned().collect(),
@@ -41,7 +41,7 @@ fn the_shipped_example_becomes_these_scenarios() {
 }
 
 #[test]
-fn every_fault_is_told_at_its_line() {
+fn every_fault_is_reported_at_its_line() {
     const TURN: &str = "## [USER]\nHi\n\n## [AGENT]\nHo\n\n";
     let rows: &[(&str, &[&str])] = &[
         ("### CHECK Empty\n\n## [USER]\nHi\n## [AGENT]\nHo", &["1:5: `CHECK` is before the first turn"]),
@@ -52,6 +52,11 @@ fn every_fault_is_told_at_its_line() {
         ("TURN### CHECK GreaterThan\n3", &["7:11: unknown assertion `GreaterThan`"]),
         ("TURN### CHECK ContainsAny\n , ,", &["7:5: `ContainsAny` needs at least one text, and they are all empty"]),
         ("TURN### CHECK SemanticCondition", &["7:5: `SemanticCondition` needs a text to compare with"]),
+        ("TURN### CHECK SemanticCondition\nIt does not lie", &["7:5: the condition is worded with `not`"]),
+        (
+            "TURN### CHECK JsonCheck\n{\"name\": [\"SemanticCondition\", \"never a nickname\"]}",
+            &["8:10: the condition is worded with `never`"],
+        ),
         ("TURN### CHECK JsonCheck\nnone", &["8:1: expected JSON, found no `{`"]),
         ("TURN### CHECK JsonCheck\n```json\n{\n  \"a\": [\"Nope\", \"x\"]\n}\n```", &["10:8: unknown check `Nope`"]),
         (
@@ -174,7 +179,7 @@ fn parameters_come_from_the_head_the_fence_and_the_matrix() {
 }
 
 #[test]
-fn a_call_knows_what_was_said_before() {
+fn a_call_gets_the_conversation_so_far() {
     let text = "## [SYSTEM]\nBe kind.\n## [USER]\nHi\n## [AGENT]\nHo\n## [USER]\nAgain?\n## CALL My.Intent\n{\"h\": \"$history\", \"input\": \"$chat\", \"o\": \"a,b\"}\n### CHECK ContainsAny\na\n## [AGENT]\nYes\n### CHECK Equals\nYes\n## CALL My.Mood\n### CHECK Equals\ngood";
     let (scripts, findings) = read(text);
     assert!(findings.is_empty(), "{findings:#?}");
@@ -224,7 +229,7 @@ fn rounds_may_be_chosen_from_outside() {
     let set = set.map(|(name, value)| (name.to_owned(), json!(value))).to_vec();
     let choices = scenario::plan::Choices { set, ..scenario::plan::Choices::default() };
     let plan = scenario::plan::build(&reading, &choices).unwrap();
-    assert_eq!((plan.planned(), plan.groups[0].required_pass_rate), (3, Some(2.0 / 3.0)));
+    assert_eq!((plan.planned(), plan.groups[0].required_pass_rate), (Some(3), Some(2.0 / 3.0)));
     let case = plan.case(0).unwrap();
     assert_eq!(plan.scenario(&case, formats::ALL).unwrap().steps.len(), 1);
 }

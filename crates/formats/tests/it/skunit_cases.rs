@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::skunit;
 
-/// What is said about sound files, and why: (part of the path, line, message, reason).
+/// Findings about valid files, and the reasons: (part of the path, line, message, reason).
 const FINDINGS: &[(&str, u32, &str, &str)] = &[
     ("BackwardCompatibility_TextOnly", 1, "has no check", "upstream passes what nobody checked"),
     ("MixedAgentAndAssistant", 1, "has no check", "upstream passes what nobody checked"),
@@ -55,6 +55,18 @@ const FINDINGS: &[(&str, u32, &str, &str)] = &[
         38,
         "never sees the parameter `options`",
         "the prompt of the test names no variable",
+    ),
+    (
+        "head-0b21ae14/src/skUnit.Tests/RunnerTests/Samples/EiffelAndMouseChat.md",
+        27,
+        "the condition is worded with `not`",
+        "judges misread negated conditions",
+    ),
+    (
+        "head-0b21ae14/src/skUnit.Tests/RunnerTests/Samples/EiffelTallChatWrong.md",
+        9,
+        "the condition is worded with `not`",
+        "judges misread negated conditions",
     ),
 ];
 
@@ -113,7 +125,7 @@ fn a_folder_of_samples_is_found_by_its_headings() {
 }
 
 #[test]
-fn texts_mean_what_upstreams_tests_say() {
+fn texts_have_the_meaning_of_upstreams_tests() {
     let Some(folder) = folder("18 facts of upstream's parser tests") else { return };
     let folder = folder.join("extracted-parse-tests");
     let facts: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("expected.json")).unwrap()).unwrap();
@@ -237,7 +249,7 @@ fn the_examples_of_the_documentation_are_sound() {
     for file in files {
         let page = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
         for example in examples(&page) {
-            // Logs and single checks are shown in fences too.
+            // Fences also show logs and single checks.
             let is_whole = (example.contains("[USER]")
                 && (example.contains("[AGENT]") || example.contains("[ASSISTANT]")))
                 || (example.contains("PARAMETER") && example.contains("ANSWER"));

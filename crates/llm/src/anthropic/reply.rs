@@ -17,7 +17,7 @@ struct Message {
     usage: Option<Usage>,
 }
 
-/// A block, or what a delta adds to one: the fields of its type.
+/// A block, or an addition to one: the fields of its type.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Block {
@@ -72,7 +72,7 @@ pub(super) fn whole(body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
     begin(message, gather)
 }
 
-/// Whether it is the last event of the stream. Events of other types may come at any time.
+/// Returns whether it is the last event of the stream. Events of other types may arrive at any time.
 pub(super) fn event(data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
     let event: Event = read(data)?;
     match event.r#type.as_str() {
@@ -108,7 +108,7 @@ fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Trouble> {
     serde_json::from_slice(bytes).map_err(|error| Trouble::Malformed(error.to_string()))
 }
 
-/// Of a stream it has no content yet.
+/// In a stream the message has no content yet.
 fn begin(message: Message, gather: &mut Gather) -> Result<(), Trouble> {
     gather.begin();
     gather.name_model(&message.model);
@@ -164,7 +164,7 @@ fn extend(index: u64, delta: Block, gather: &mut Gather) -> Result<(), Trouble> 
     Ok(())
 }
 
-/// `input_tokens` are those that no cache took part in.
+/// `input_tokens` does not include cached tokens.
 fn count(usage: Option<Usage>, gather: &mut Gather) {
     let Some(usage) = usage else { return };
     let counts = &mut gather.counts;

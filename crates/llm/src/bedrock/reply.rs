@@ -26,7 +26,7 @@ struct Message {
     content: Vec<Block>,
 }
 
-/// A block, or what a delta adds to one: one of its fields is there.
+/// A block, or an addition to one. Exactly one field is set.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Block {
@@ -89,7 +89,7 @@ pub(super) fn whole(body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Whether it is the last message of the stream: the usage comes after the end of the reply.
+/// Returns whether it is the last message of the stream: the usage comes after the end of the reply.
 pub(super) fn event(name: &[u8], data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
     let event: Event = read(data)?;
     let index = event.content_block_index;
@@ -141,7 +141,7 @@ fn extend(index: u64, delta: Block, gather: &mut Gather) -> Result<(), Trouble> 
     Ok(())
 }
 
-/// `inputTokens` are those that no cache took part in.
+/// `inputTokens` does not include cached tokens.
 fn count(usage: Option<Usage>, gather: &mut Gather) {
     let Some(usage) = usage else { return };
     let counts = &mut gather.counts;
@@ -162,7 +162,7 @@ fn finish(reason: &str) -> Finish {
     }
 }
 
-/// The status that an exception of a stream has elsewhere; events that are none may come at any time.
+/// The HTTP status that matches an exception in a stream. Events of other types may arrive at any time.
 fn status(exception: &[u8]) -> Option<u16> {
     Some(match exception {
         b"validationException" => 400,

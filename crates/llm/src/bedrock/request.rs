@@ -1,4 +1,4 @@
-//! The body of a call: messages of content blocks, the system prompt beside them, and `inferenceConfig`.
+//! The body of a call: messages of content blocks, the system prompt, and `inferenceConfig`.
 
 use serde_json::{Map, Value, json};
 
@@ -33,7 +33,7 @@ pub(super) fn body(request: &Request, manner: Manner<'_>) -> Map<String, Value> 
         body.insert("toolConfig".to_owned(), json!({ "tools": tools }));
     }
     if let Some(schema) = request.schema.as_ref().filter(|_| manner.schema_mode.sends_schema()) {
-        // The API wants the schema as a text.
+        // The API expects the schema as a text.
         let schema = json!({ "name": "reply", "schema": strict(schema).to_string() });
         let format = json!({ "type": "json_schema", "structure": { "jsonSchema": schema } });
         body.insert("outputConfig".to_owned(), json!({ "textFormat": format }));
@@ -57,7 +57,7 @@ fn blocks(part: &Part<'_>) -> Vec<Value> {
             let format = media_type.trim_start_matches("image/");
             json!({ "image": { "format": format, "source": { "bytes": base64 } } })
         }
-        // A call with one is not sent at all.
+        // A call with an address is refused before it is sent.
         Part::Image(Image::Address(_)) => return Vec::new(),
         Part::Call(call) => {
             json!({ "toolUse": { "toolUseId": call.id, "name": call.name, "input": arguments(call) } })
@@ -70,7 +70,7 @@ fn blocks(part: &Part<'_>) -> Vec<Value> {
     vec![block]
 }
 
-/// Reasoning as it is kept: a text with its signature, or bytes that are for the model alone.
+/// Stored reasoning: a text with its signature, or bytes that only the model reads.
 fn reasoning(kept: &Value) -> Value {
     if kept.get("text").is_some() {
         json!({ "reasoningContent": { "reasoningText": kept } })

@@ -1,4 +1,4 @@
-//! AWS Signature Version 4: the headers by which AWS knows who sends a call.
+//! AWS Signature Version 4: the headers that authenticate a call to AWS.
 
 use std::{fmt::Write as _, time::SystemTime};
 
@@ -34,7 +34,7 @@ pub struct Settings {
     /// Of temporary credentials.
     #[serde(default)]
     pub session_token: Option<KeyRef>,
-    /// The region; without it that of the url: `bedrock-runtime.REGION.amazonaws.com`.
+    /// The region; by default that of the url: `bedrock-runtime.REGION.amazonaws.com`.
     #[serde(default)]
     pub region: Option<String>,
 }
@@ -57,7 +57,7 @@ impl Settings {
         [&self.access_key_id, &self.secret_access_key].into_iter().chain(&self.session_token)
     }
 
-    /// The region that is written, or that of the host.
+    /// The region from the settings, or from the host.
     pub(crate) fn region_of(&self, host: &str) -> Option<String> {
         let mut labels = host.split('.').skip_while(|label| !label.starts_with("bedrock-runtime"));
         let of_host = || labels.nth(1).filter(|_| host.contains(".amazonaws.com")).map(str::to_owned);
@@ -66,7 +66,7 @@ impl Settings {
 }
 
 impl Signer {
-    /// With the keys that it signs with, which no message may show. `None`: a key is not printable ASCII.
+    /// The signer, and the keys that it uses, which no message may show. `None`: a key is not printable ASCII.
     pub(crate) fn new(settings: &Settings, region: String) -> Result<Option<(Self, Vec<SecretString>)>, key::Error> {
         let (id, secret) = (settings.access_key_id.resolve()?, settings.secret_access_key.resolve()?);
         let token = settings.session_token.as_ref().map(KeyRef::resolve).transpose()?;
@@ -127,14 +127,14 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// `20150830T123600Z`. The date of HTTP has all of it, at fixed places: `Sun, 30 Aug 2015 12:36:00 GMT`.
+/// `20150830T123600Z`. HTTP's date has every part at a fixed place: `Sun, 30 Aug 2015 12:36:00 GMT`.
 fn stamp(time: SystemTime) -> String {
     let date = httpdate::fmt_http_date(time);
     let month = 1 + MONTHS.iter().position(|month| *month == &date[8..11]).unwrap_or_default();
     format!("{}{month:02}{}T{}Z", &date[12..16], &date[5..7], date[17..25].replace(':', ""))
 }
 
-/// The path as it is sent, encoded once more.
+/// The path of the request, encoded again.
 fn canonical_path(path: &str) -> String {
     let segments = path.split('/').map(|segment| utf8_percent_encode(segment, ENCODED).to_string());
     let path = segments.collect::<Vec<_>>().join("/");
@@ -187,7 +187,8 @@ mod tests {
         }
     }
 
-    /// The rows of AWS's suite `aws-sig-v4-test-suite` for what calls to models have: a body, a query, encoded paths, a token.
+    /// The cases of AWS's suite `aws-sig-v4-test-suite` that calls to models need: a body, a query, encoded paths, a
+    /// token.
     #[test]
     fn signatures_are_those_of_the_published_suite() {
         let token = "AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSPfIeoIYRqTflfKD8YUuwthAx7mSEI/qkPpKPi/kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVXAkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA==";

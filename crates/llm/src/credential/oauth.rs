@@ -1,7 +1,7 @@
 //! Access tokens by OAuth's client credentials grant (RFC 6749, section 4.4).
 //!
-//! A token is kept until shortly before it expires. One call at a time asks for the next one; the others go on with the
-//! token that still holds, or wait.
+//! A token is kept until shortly before it expires. One call at a time requests the next one; the others continue with
+//! the valid token, or wait.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ use crate::{
     key::{self, KeyRef},
 };
 
-/// A token is renewed so long before its end, or in the middle of a shorter life.
+/// How long before its end a token is renewed; a token with a shorter life is renewed halfway.
 const EARLIER: Duration = Duration::from_secs(60);
 /// Of a token that no longer can be renewed, but still holds.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(5);
@@ -39,15 +39,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const TRIES: u32 = 3;
 /// Before the second try; doubled before the third.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Longer than any run: what a server says beyond it is bounded, so that sums fit an instant.
+/// Longer than any run. Longer lifetimes are cut to it, so that sums fit an instant.
 const LONGEST_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// What the grant itself writes.
+/// Parameters that the grant itself sets.
 const RESERVED: [&str; 4] = ["grant_type", "client_id", "client_secret", "scope"];
 
 /// The client of an OAuth server that issues access tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
-    /// Where tokens are issued: `https://login.example/oauth2/token`.
+    /// The URL that issues tokens: `https://login.example/oauth2/token`.
     pub token_url: String,
     pub client_id: String,
     /// Where the client's secret is kept, `env:NAME` or `file:PATH`; never the secret. A file is read again for each token.
@@ -74,7 +74,7 @@ pub enum Fault {
 }
 
 impl Settings {
-    /// What of the settings cannot be meant.
+    /// What is wrong with the settings.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         if let Err(reason) = http::address(&self.token_url) {
@@ -96,14 +96,15 @@ pub(super) struct Oauth {
     known: Mutex<Option<Token>>,
     /// Held by the call that asks for the next token.
     turn: tokio::sync::Mutex<()>,
-    /// The server takes the client's secret only in the body. RFC 6749 wants the header, which some servers do not know.
+    /// The server takes the client's secret only in the body. RFC 6749 requires the header, which some servers do not
+    /// support.
     in_body: AtomicBool,
 }
 
 #[derive(Debug, Clone)]
 struct Token {
     key: SecretString,
-    /// `None`: until it is refused.
+    /// `None`: valid until it is refused.
     life: Option<Life>,
 }
 
@@ -152,7 +153,7 @@ impl Oauth {
             (Some(token), Err(_)) => return Ok(token.key.clone()),
             (None, Err(_)) => self.turn.lock().await,
         };
-        // Another call may have asked meanwhile.
+        // Another call may have renewed it meanwhile.
         if let Some(token) = self.known().filter(Token::is_fresh) {
             return Ok(token.key);
         }
@@ -170,7 +171,7 @@ impl Oauth {
         }
     }
 
-    /// The token after one that was refused.
+    /// The next token, after one that was refused.
     pub(super) async fn another(&self, refused: &SecretString) -> Result<SecretString, Error> {
         let _turn = self.turn.lock().await;
         if let Some(token) = self.known().filter(Token::is_fresh)
@@ -215,7 +216,7 @@ impl Oauth {
         }
     }
 
-    /// The body of a successful answer. The secret goes into the header, and into the body where the server wants that.
+    /// The body of a successful answer. The secret is sent in the header, and in the body if the server requires that.
     async fn request(&self) -> Result<Vec<u8>, Error> {
         let secret = self.settings.client_secret.resolve().map_err(|error| self.useless(&error.to_string()))?;
         redact::register(secret.expose_secret());
@@ -273,7 +274,7 @@ impl Oauth {
         HttpRequest { method: Method::POST, url: self.url.clone(), headers, body: Some(form.finish().into()) }
     }
 
-    /// The error that the call ends with: only its settings can help, whatever the token server is at fault for.
+    /// The error of the call: only the settings can help, whatever the token server answered.
     fn useless(&self, reason: &str) -> Error {
         let message = hint::with(
             &format!("it gets no access token: {reason}"),
@@ -283,10 +284,10 @@ impl Oauth {
     }
 }
 
-/// The token of an answer. The reason of an error shows nothing of it.
+/// The token of an answer. The reason of an error reveals nothing of it.
 fn read(body: &[u8], asked_at: Instant) -> Result<Token, String> {
     let answer: Value =
-        serde_json::from_slice(body).map_err(|_| "the answer of the token server is no JSON".to_owned())?;
+        serde_json::from_slice(body).map_err(|_| "the answer of the token server is not JSON".to_owned())?;
     let key = answer["access_token"].as_str().filter(|key| !key.is_empty());
     let key = key.ok_or("the answer of the token server has no `access_token`")?;
     if let Some(kind) = answer["token_type"].as_str().filter(|kind| !kind.eq_ignore_ascii_case("bearer")) {
@@ -329,7 +330,7 @@ mod tests {
             (r#"{"access_token":"","expires_in":100}"#, Err("no `access_token`")),
             (r#"{"error":"invalid_client"}"#, Err("no `access_token`")),
             (r#"{"access_token":"a","token_type":"mac"}"#, Err("type \"mac\"")),
-            ("<html>", Err("no JSON")),
+            ("<html>", Err("not JSON")),
         ];
         for (answer, expected) in rows {
             match (life(answer), expected) {

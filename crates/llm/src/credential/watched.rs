@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::key::KeyRef;
 
-/// Between two looks at the file. A key that a server refuses is looked for at once.
+/// The pause between two looks at the file. After a refused key the file is read at once.
 const LOOKED_AT_EVERY: Duration = Duration::from_secs(1);
 
 /// When the file was written, and its size.
@@ -32,14 +32,13 @@ struct State {
 }
 
 impl Watched {
-    /// `key` is what was in the file a moment ago.
+    /// `key` is the current content of the file.
     pub(super) fn new(path: PathBuf, key: SecretString) -> Self {
         let state = State { key, stamp: stamp(&path), looked_at: Instant::now() };
         Self { path, state: Mutex::new(state) }
     }
 
-    /// The key as it is now. While the file is missing or empty, which it may be in the middle of a rotation, it is the
-    /// last one.
+    /// The current key. While the file is missing or empty, as in the middle of a rotation, the last key applies.
     pub(super) fn key(&self) -> SecretString {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.looked_at.elapsed() >= LOOKED_AT_EVERY {
@@ -68,7 +67,7 @@ impl Watched {
     }
 }
 
-/// Of a link, it is that of the file behind it: mounted secrets are swapped by a link.
+/// For a link, the stamp of its target: mounted secrets are swapped by a link.
 fn stamp(path: &Path) -> Option<Stamp> {
     fs::metadata(path).ok().map(|about| (about.modified().ok(), about.len()))
 }
@@ -102,7 +101,7 @@ mod tests {
         tokio::time::advance(LOOKED_AT_EVERY).await;
         assert_eq!(key(), "third");
 
-        // A key that is refused is looked for at once, and only another one helps.
+        // After a refused key the file is read at once, and only a different key helps.
         let third = SecretString::from("third");
         assert!(watched.another(&third).is_none());
         fs::write(&path, "fourth and last").unwrap();

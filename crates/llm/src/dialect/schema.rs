@@ -1,14 +1,14 @@
-//! A JSON Schema as strict servers take it: closed objects, and no keyword that they refuse.
+//! Adapts a JSON Schema to strict servers: closed objects, and only keywords that they accept.
 //!
-//! What they refuse goes into the description, so that the model may follow it. The whole schema is validated here, when
-//! the reply has come.
+//! Other keywords move into the description, so that the model can follow them. gabfest validates the reply against the
+//! whole schema.
 
 use serde_json::{Map, Value};
 
-/// Keywords that describe a value or its parts, and that strict servers know.
+/// Keywords that describe a value or its parts, and that strict servers accept.
 const KNOWN: [&str; 9] = ["type", "enum", "const", "description", "title", "default", "required", "$ref", "minItems"];
 
-/// Formats of a text that strict servers know.
+/// Text formats that strict servers accept.
 const FORMATS: [&str; 10] =
     ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 
@@ -17,7 +17,7 @@ pub(crate) fn strict(schema: &Value) -> Value {
     write(schema, false)
 }
 
-/// For servers that want every property of an object required.
+/// For servers that require every property of an object.
 pub(crate) fn complete(schema: &Value) -> Value {
     write(schema, true)
 }

@@ -1,13 +1,13 @@
-//! A chat as turns that alternate between user and model, as Anthropic, Gemini and Bedrock want it.
+//! A chat as turns that alternate between user and model, as Anthropic, Gemini and Bedrock require.
 //!
-//! System messages go to a place of their own, results of tools belong to the user, neighbours of one side are joined,
-//! and the user's turn comes first.
+//! System messages are separate, results of tools belong to the user, neighbours of one side are joined, and the user's
+//! turn comes first.
 
 use serde_json::Value;
 
 use crate::message::{FunctionCall, Message, MessageRole};
 
-/// Said by the user where a chat begins with the model: these APIs refuse one that does.
+/// The user's first message if a chat starts with the model, which these APIs refuse.
 const BEGINNING: &str = "(The conversation begins.)";
 
 #[derive(Debug, PartialEq)]
@@ -39,7 +39,7 @@ pub(crate) enum Part<'a> {
         name: &'a str,
         text: &'a str,
     },
-    /// What the API wants back word for word; see [`Message::echo`].
+    /// What the API requires back unchanged; see [`Message::echo`].
     Echo(&'a Value),
 }
 
@@ -96,7 +96,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// The arguments of a call as an object, which these APIs want: what is none becomes one.
+/// The arguments of a call as an object, which these APIs require. Other values are wrapped in one.
 pub(crate) fn arguments(call: &FunctionCall) -> Value {
     match serde_json::from_str(&call.arguments) {
         Ok(Value::Object(object)) => Value::Object(object),

@@ -47,7 +47,7 @@ pub struct Endpoint {
     context_tokens: Option<u32>,
 }
 
-/// Everything that an endpoint can be asked for.
+/// All kinds of calls to an endpoint.
 trait Server: Call<chat::Request> + Call<measure::Request<Embed>> + Call<measure::Request<Moderate>> {}
 
 impl<S: Call<chat::Request> + Call<measure::Request<Embed>> + Call<measure::Request<Moderate>>> Server for S {}
@@ -71,7 +71,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The missing key, of the endpoint or of a header, where that is the only fault.
+    /// The missing key, of the endpoint or of a header, if nothing else is wrong.
     #[must_use]
     pub fn missing_key(&self) -> Option<&key::Error> {
         let source = match self {
@@ -102,7 +102,7 @@ impl Endpoint {
                 (Arc::new(priced), in_flight)
             }
             Kind::Mock => {
-                // The mock costs nothing, which is known, unless the settings play at a price.
+                // The mock is known to cost nothing, unless the settings give it a price.
                 let price = settings.price().unwrap_or(Price::FREE);
                 let mock = Mock::new(name, settings.mock.clone());
                 let priced =
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_said_before_the_run() {
+    fn unusable_settings_are_refused_before_the_run() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let rows = [
             (json!({}), "`url` of endpoint main is missing"),
@@ -272,7 +272,7 @@ mod tests {
             (json!({"url": "http://h", "headers": {"Authorization": "Bearer sk-1"}}), "use env:NAME or file:PATH"),
             (json!({"url": "http://h", "headers": {"Host": "other"}}), "gabfest writes it itself"),
             (json!({"url": "http://h", "headers": {"x-gabfest-turn": "1"}}), "gabfest writes it itself"),
-            (json!({"url": "http://h", "headers": {"a b": "1"}}), "no name of a header"),
+            (json!({"url": "http://h", "headers": {"a b": "1"}}), "not the name of a header"),
             (json!({"url": "http://h", "headers": {"x-team": "a\nb"}}), "not printable ASCII"),
         ];
         for (value, expected) in rows {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_mock_stands_behind_price_limit_and_retries() {
+    async fn the_mock_is_behind_price_limit_and_retries() {
         let value = json!({
             "kind": "mock", "limits": {"requests_per_minute": 60},
             "price": {"input_per_million": 1.0, "output_per_million": 1.0},

@@ -1,4 +1,4 @@
-//! The token cap of a chat as it is sent, so that limits and prices count with it.
+//! Sets the token cap of a chat before the layers that use it for limits and prices.
 
 use async_trait::async_trait;
 
@@ -8,12 +8,12 @@ use crate::{
     chat::{Reply, Request},
 };
 
-/// What the settings make of a chat's cap.
+/// How the settings change a chat's cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cap {
-    /// That of `params`; `None`: the server gets no limit.
+    /// The cap from `params`; `None`: no limit is sent.
     Own(Option<u32>),
-    /// That of the chat, and this much more for reasoning.
+    /// The chat's cap plus this much for reasoning.
     More(u32),
 }
 
@@ -31,7 +31,7 @@ impl Cap {
     }
 }
 
-/// The outermost layer: all others count with the cap that is sent.
+/// The outermost layer, so that all others use the cap that is sent.
 #[derive(Debug)]
 pub(super) struct Capped<C> {
     inner: C,

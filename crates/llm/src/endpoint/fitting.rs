@@ -1,4 +1,4 @@
-//! The context window: a call that cannot fit ends here, with a clear error in the place of a provider's 400.
+//! The context window: a call that cannot fit fails here with a clear error instead of a provider's 400.
 
 use async_trait::async_trait;
 
@@ -9,7 +9,7 @@ use crate::{
     estimate,
 };
 
-/// Outside of limits and retries: a call that is too long waits for nothing and is not tried again.
+/// Outside of limits and retries: a call that is too long does not wait and is not retried.
 #[derive(Debug)]
 pub(super) struct Fitting<C> {
     inner: C,
@@ -78,7 +78,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_cannot_fit_is_never_sent() {
-        // Each message counts 16 bytes beside its text; three bytes are a token.
+        // Each message counts 16 bytes in addition to its text; three bytes are a token.
         let rows = [
             (284, Some(900), json!({ "context_tokens": 1_000 }), true),
             (285, Some(900), json!({ "context_tokens": 1_000 }), false),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_for_input_is_what_the_reply_with_its_reserve_leaves() {
+    fn the_room_for_input_is_the_window_without_reply_and_reserve() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let rows = [
             (json!({}), Some(500), None),

@@ -37,7 +37,7 @@ impl Layers {
         Self { limit: Limiter::new(limits), timeout, policy, price: None, in_flight: Arc::default() }
     }
 
-    /// With this price on every reply; without one a reply costs what the connection reports.
+    /// Applies this price to every reply. Without a price, a reply costs what the connection reports.
     #[must_use]
     pub fn priced(self, price: Option<Price>) -> Self {
         Self { price, ..self }
@@ -49,13 +49,13 @@ impl Layers {
         &self.limit
     }
 
-    /// The most that the calls in flight may cost, in nano-dollars, as far as their requests tell.
+    /// The most that the calls in flight may cost, in nano-dollars, estimated from their requests.
     #[must_use]
     pub fn unsettled_nanos(&self) -> i64 {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Wraps them round `inner`, which is tried again only where nothing can have reached it, or after a 429.
+    /// Wraps the layers around `inner`. A call is retried only if nothing can have reached the agent, or after a 429.
     pub fn wrap<R: Request>(&self, inner: impl Call<R> + 'static) -> Arc<dyn Call<R>> {
         let timed = TimeLimit::new(inner, self.timeout);
         let limit = Arc::clone(&self.limit);

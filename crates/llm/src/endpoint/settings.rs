@@ -1,4 +1,4 @@
-//! An endpoint as it is written in `gabfest.yaml`.
+//! The settings of an endpoint in `gabfest.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -18,16 +18,16 @@ use crate::{
     prices::{Pricing, Table},
 };
 
-/// What servers have always called the most tokens of a reply.
+/// The usual name of the token cap.
 const MAX_TOKENS: &str = "max_tokens";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Settings {
     pub kind: Kind,
-    /// Of the server: `https://api.openai.com/v1`. What the kind adds to the path, such as `/chat/completions`, may be
-    /// left out. Kinds `anthropic` and `gemini` need no address: theirs is that of the provider. A key in the query is
-    /// written as the place where it is kept: `?api_key=env:NAME`.
+    /// The server's address: `https://api.openai.com/v1`. What the kind adds to the path, such as `/chat/completions`,
+    /// may be left out. Kinds `anthropic` and `gemini` use the provider's address by default. For a key in the query,
+    /// name the place where it is kept: `?api_key=env:NAME`.
     pub url: Option<String>,
     /// As the server names it; absent for servers that have but one.
     pub model: Option<String>,
@@ -41,23 +41,23 @@ pub struct Settings {
     pub aws: Option<AccessKey>,
     /// The header that carries the key instead: `api-key` for Azure.
     pub key_header: Option<String>,
-    /// Further headers of each call. A value `env:NAME` or `file:PATH` is read from there; headers that carry
-    /// keys take no other.
+    /// Further headers of each call. A value `env:NAME` or `file:PATH` is read from there; headers that carry keys
+    /// accept nothing else.
     pub headers: BTreeMap<String, String>,
     /// Whether replies are streamed, which shows the time to the first token.
     pub stream: bool,
     /// For one try of a call, from its first byte to its last.
     #[schemars(range(min = 1))]
     pub timeout_ms: u64,
-    /// How the server is told that a reply must satisfy a schema.
+    /// How a call asks for a reply that satisfies a schema.
     pub schema_mode: SchemaMode,
-    /// What the server calls the most tokens of a reply; models that reason want `max_completion_tokens`.
+    /// The server's name for the token cap; models that reason expect `max_completion_tokens`.
     pub max_tokens_key: String,
-    /// Added to the body of each call, or put in the place of what stands there; `null` takes a parameter out. Not
-    /// `messages`, `input`, `contents`, `model`, `stream` or `tools`.
+    /// Added to the body of each call, replacing existing values; `null` removes a parameter. Not `messages`, `input`,
+    /// `contents`, `model`, `stream` or `tools`.
     pub params: Map<String, Value>,
-    /// Tokens that the model may spend on reasoning beyond the limit of a reply. They are added to the limit that is sent,
-    /// and counted by `limits` and budgets.
+    /// Tokens for reasoning beyond the limit of a reply. They are added to the limit that is sent, and `limits` and
+    /// budgets count them.
     pub reasoning_reserve: u32,
     /// The role of the system's message; models of OpenAI that reason call it `developer`.
     pub system_role: SystemRole,
@@ -67,15 +67,15 @@ pub struct Settings {
     /// `Idempotency-Key`.
     pub trace: bool,
     pub limits: limit::Settings,
-    /// What calls cost, or `auto`: what the price table says of exactly this model. Absent: the cost of a run is
+    /// What calls cost, or `auto`: the price of exactly this model in the price table. Absent: the cost of a run is
     /// incomplete.
     pub price: Option<Pricing>,
-    /// The longest reply that the model gives, in tokens. It bounds what a call that sets no limit of its own may
-    /// cost while it is in flight; absent: 16,384.
+    /// The model's longest reply, in tokens. It bounds the possible cost of a call in flight that sets no limit of its
+    /// own; absent: 16,384.
     #[schemars(range(min = 1))]
     pub max_output_tokens: Option<u32>,
-    /// The model's context window: input and reply together, in tokens. A call that cannot fit ends with an error before it is
-    /// sent; judges shorten what they show. Absent: unknown.
+    /// The model's context window: input and reply together, in tokens. A call that cannot fit fails before it is sent;
+    /// judges shorten their material to fit. Absent: unknown.
     #[schemars(range(min = 1))]
     pub context_tokens: Option<u32>,
     pub retries: Retries,
@@ -86,7 +86,7 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Any server that speaks OpenAI's chat completions; Azure's too, with `key_header: api-key`.
+    /// Any server with OpenAI's chat completions; also Azure's, with `key_header: api-key`.
     #[default]
     Openai,
     /// OpenAI's Responses API.
@@ -120,12 +120,12 @@ impl SystemRole {
     }
 }
 
-/// How often a call that failed is tried, where trying again can help. An agent under test keeps state: it is asked
-/// again only when nothing can have reached it, or when it throttled.
+/// How often a failed call is tried, if a retry can help. An agent under test keeps state: it is called again only if
+/// nothing can have reached it, or after a 429.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Retries {
-    /// With the first one; 1 never tries again. Being throttled does not count.
+    /// Including the first one; 1 disables retries. A 429 does not count.
     #[schemars(range(min = 1))]
     pub tries: u32,
     /// From the first try, without the time in line for the limits; no other try begins after it.
@@ -163,7 +163,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What of the settings does not fit together: the key, and why.
+    /// Why a server cannot have the key `mock`, with a hint. [`Settings::fault`] finds it only if it says something.
+    pub const NO_MOCK: &str =
+        "is for kind `mock`, and this endpoint is a server\nhint: write `kind: mock`, or remove the key";
+
+    /// What is wrong with the settings: the key and the reason.
     #[must_use]
     pub fn fault(&self) -> Option<(&'static str, String)> {
         if let Some(reason) = self.price_fault() {
@@ -186,14 +190,24 @@ impl Settings {
         }
         let key = self.max_tokens_key.as_str();
         if key.trim().is_empty() || RESERVED.contains(&key) {
-            return Some(("max_tokens_key", "is no name of a parameter, such as max_completion_tokens".to_owned()));
+            return Some((
+                "max_tokens_key",
+                "is not the name of a parameter, such as max_completion_tokens".to_owned(),
+            ));
+        }
+        if self.model.as_deref().is_some_and(|model| model.trim().is_empty()) {
+            let reason = "is empty\nhint: write the model as its server names it, or remove the key";
+            return Some(("model", reason.to_owned()));
+        }
+        if self.kind != Kind::Mock && self.mock != mock::Behaviour::default() {
+            return Some(("mock", Self::NO_MOCK.to_owned()));
         }
         if self.kind.needs_model() && self.model.is_none() {
             return Some(("model", "is missing: calls to this kind of endpoint name it".to_owned()));
         }
         if let Some(oauth) = &self.oauth {
             if self.key.is_some() {
-                return Some(("oauth", "stands beside `key`: an endpoint has one of them".to_owned()));
+                return Some(("oauth", "cannot be used with `key`: an endpoint has one of them".to_owned()));
             }
             if let Some(fault) = oauth.fault() {
                 return Some(("oauth", fault));
@@ -210,8 +224,12 @@ impl Settings {
                 return Some(("key_header", format!("cannot be used: {error}")));
             }
         }
-        if matches!(self.kind, Kind::Anthropic | Kind::Bedrock) && self.schema_mode == SchemaMode::JsonObject {
-            return Some(("schema_mode", "is json_schema or none for this kind, which has no other".to_owned()));
+        let modes = self.kind.schema_modes();
+        if !modes.contains(&self.schema_mode) {
+            let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
+            let found = self.schema_mode.name();
+            let reason = format!("is {found}, which this kind does not have\nhint: write one of {}", modes.join(", "));
+            return Some(("schema_mode", reason));
         }
         if self.kind == Kind::Anthropic && self.own_cap() == Some(None) {
             return Some(("params", "cannot take out `max_tokens`: Anthropic wants it with every call".to_owned()));
@@ -241,7 +259,7 @@ impl Settings {
         unused.map(|(key, _)| (key, "is for servers, and the built-in mock is none".to_owned()))
     }
 
-    /// What decides on replies: kind, model, parameters, and how they are sent. No addresses and no keys.
+    /// Everything that influences replies: kind, model, parameters, and how they are sent. Without addresses and keys.
     #[must_use]
     pub fn asked_with(&self) -> Vec<Value> {
         let Self { kind, model, params, max_tokens_key, reasoning_reserve, system_role, schema_mode, stream, .. } =
@@ -258,7 +276,7 @@ impl Settings {
         ]
     }
 
-    /// The address of the server, in whose query keys are not resolved yet.
+    /// The address of the server, with unresolved keys in its query.
     pub(super) fn server(&self) -> Result<Url, String> {
         let Some(written) = self.address() else {
             return Err("is missing: this kind of endpoint has no usual address".to_owned());
@@ -270,7 +288,7 @@ impl Settings {
         }
     }
 
-    /// What a call costs; `None` where nothing says.
+    /// The price of a call; `None` if it is unknown.
     #[must_use]
     pub fn price(&self) -> Option<Price> {
         match self.price.as_ref()? {
@@ -279,10 +297,10 @@ impl Settings {
         }
     }
 
-    /// Puts the price of a table in the place of `auto`.
+    /// Replaces `auto` with a price from a table.
     ///
     /// # Errors
-    /// The table has none of this model.
+    /// The table has no price of this model.
     pub fn take_price(&mut self, table: &Table) -> Result<(), String> {
         if let (Some(Pricing::Auto), Some(model)) = (&self.price, &self.model) {
             let price = table.price(model).ok_or_else(|| unknown(table, model))?;
@@ -302,7 +320,7 @@ impl Settings {
         }
     }
 
-    /// What `params` say of the most tokens of a reply: nothing, a number, or (`null`) that nothing is said.
+    /// The token cap in `params`: absent, a number, or `null`, which removes it.
     pub(super) fn own_cap(&self) -> Option<Option<u32>> {
         let written = self.written_cap()?;
         Some(written.as_u64().map(|most| u32::try_from(most).unwrap_or(u32::MAX)))
@@ -313,21 +331,21 @@ impl Settings {
             return Some("is for kind `bedrock`".to_owned());
         }
         if self.key.is_some() || self.oauth.is_some() {
-            return Some("stands beside `key` or `oauth`: an endpoint has one of them".to_owned());
+            return Some("cannot be used with `key` or `oauth`: an endpoint has one of them".to_owned());
         }
         let host = self.url.as_deref().and_then(|url| http::address(url).ok());
         let region = aws.region_of(host.as_ref().and_then(url::Url::host_str).unwrap_or_default());
         region.is_none().then(|| "names no `region`, and the url has none either".to_owned())
     }
 
-    /// What the settings keep free for each reply, and the key that says so.
+    /// The part of the window that is reserved for each reply, and the key that sets it.
     fn least_reply(&self) -> Option<(&'static str, u32)> {
         let reserve = (self.reasoning_reserve > 0).then_some(("reasoning_reserve", self.reasoning_reserve));
         let own = self.own_cap().flatten().map(|own| ("a limit in params of", own));
         own.or(reserve)
     }
 
-    /// Where its keys are kept, those of headers and of the url too.
+    /// The places of its keys, including those in headers and in the url.
     #[must_use]
     pub fn keys(&self) -> Vec<KeyRef> {
         let of_headers = self.headers.values().filter_map(|value| KeyRef::parse(value).ok());

@@ -1,18 +1,22 @@
-//! Which dialect an endpoint speaks: its address, the header of its key, and the name of its token cap.
+//! The dialect of an endpoint: its address, the header of its key, and the name of its token cap.
 
 use ::http::header::{AUTHORIZATION, HeaderName, InvalidHeaderName};
 use serde_json::Value;
 use url::Url;
 
-use crate::{anthropic, bedrock, dialect::Dialect, gemini, openai, responses};
+use crate::{
+    anthropic, bedrock,
+    dialect::{Dialect, SchemaMode},
+    gemini, openai, responses,
+};
 
 use super::settings::{Kind, Settings};
 
-/// Of a call to Anthropic that sets no limit, where the endpoint sets none either: every model of theirs takes it.
+/// The limit of a call to Anthropic if neither the call nor the endpoint sets one: every Anthropic model accepts it.
 const ANTHROPIC_MAX_TOKENS: u32 = 4_096;
 
 impl Kind {
-    /// Who offers it, in the words of OpenTelemetry's semantic conventions.
+    /// The provider, by its name in OpenTelemetry's semantic conventions.
     #[must_use]
     pub fn provider(self) -> &'static str {
         match self {
@@ -30,7 +34,17 @@ impl Kind {
         matches!(self, Self::Anthropic | Self::Gemini | Self::Bedrock)
     }
 
-    /// Where `params` name the most tokens of a reply; `None` where a setting of its own names it.
+    /// How it can be asked for a reply that satisfies a schema.
+    pub(super) fn schema_modes(self) -> &'static [SchemaMode] {
+        use SchemaMode::{JsonObject, JsonSchema, None, Strict, Tool};
+        match self {
+            Self::Openai | Self::Responses | Self::Mock => &[JsonSchema, Strict, JsonObject, Tool, None],
+            Self::Gemini => &[JsonSchema, JsonObject, Tool, None],
+            Self::Anthropic | Self::Bedrock => &[JsonSchema, Tool, None],
+        }
+    }
+
+    /// The path of the token cap in `params`; `None` if it has a setting of its own.
     fn cap(self) -> Option<&'static [&'static str]> {
         match self {
             Self::Openai | Self::Mock => None,
@@ -43,7 +57,7 @@ impl Kind {
 }
 
 impl Settings {
-    /// The address as written, or that of the one provider who offers this kind.
+    /// The written address, or that of the only provider of this kind.
     #[must_use]
     pub fn address(&self) -> Option<&str> {
         let usual = match self.kind {
@@ -67,7 +81,7 @@ impl Settings {
         }
     }
 
-    /// Where chats are asked for, below the address that is written.
+    /// The URL for chats, below the written address.
     pub(super) fn chats(&self, below: Url) -> Url {
         let model = self.model.as_deref().unwrap_or_default();
         match self.kind {
@@ -79,10 +93,10 @@ impl Settings {
         }
     }
 
-    /// The header that carries the key, and what stands before the key in it.
+    /// The header that carries the key, and its prefix.
     pub(super) fn key_line(&self) -> Result<(HeaderName, &'static str), InvalidHeaderName> {
         let usual = match self.kind {
-            // A token of OAuth is a bearer token, whatever header the kind has for its keys.
+            // An OAuth token is always a bearer token, whatever header the kind has for its keys.
             _ if self.oauth.is_some() => AUTHORIZATION,
             Kind::Openai | Kind::Responses | Kind::Bedrock | Kind::Mock => AUTHORIZATION,
             Kind::Anthropic => HeaderName::from_static("x-api-key"),
@@ -96,7 +110,7 @@ impl Settings {
         Ok((name, before))
     }
 
-    /// What `params` say of the most tokens of a reply.
+    /// The token cap in `params`.
     pub(super) fn written_cap(&self) -> Option<&Value> {
         let Some(path) = self.kind.cap() else { return self.params.get(&self.max_tokens_key) };
         let (first, rest) = path.split_first()?;

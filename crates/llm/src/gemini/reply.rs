@@ -40,7 +40,7 @@ struct Feedback {
     block_reason: Option<String>,
 }
 
-/// The thoughts are counted beside the candidates.
+/// Thoughts are not included in the count of the candidates.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Usage {
@@ -62,7 +62,7 @@ pub(super) fn take(data: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
     gather.name_model(&answer.model_version);
     count(answer.usage_metadata, gather);
     if answer.prompt_feedback.and_then(|feedback| feedback.block_reason).is_some() {
-        // The prompt is held back: there are no candidates.
+        // A blocked prompt has no candidates.
         gather.begin();
         gather.end(Finish::Refused);
     }
@@ -97,7 +97,7 @@ fn hear(part: Value, gather: &mut Gather) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// What was cached is part of the prompt.
+/// Cached tokens are included in the prompt.
 fn count(usage: Option<Usage>, gather: &mut Gather) {
     let Some(usage) = usage else { return };
     let counts = &mut gather.counts;

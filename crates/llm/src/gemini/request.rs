@@ -1,4 +1,4 @@
-//! The body of a call: contents of user and model, the system instruction beside them, and `generationConfig`.
+//! The body of a call: contents of user and model, the system instruction, and `generationConfig`.
 
 use serde_json::{Map, Value, json};
 
@@ -52,7 +52,7 @@ fn config(request: &Request, schema_mode: SchemaMode) -> Map<String, Value> {
     config
 }
 
-/// The API reads the seed into a signed number of 32 bits and refuses what does not fit.
+/// The API reads the seed into a signed number of 32 bits and refuses larger ones.
 fn wire_seed(seed: u64) -> u64 {
     seed & u64::from(u32::MAX >> 1)
 }
@@ -62,7 +62,7 @@ fn content(turn: &Turn<'_>) -> Value {
         Side::User => "user",
         Side::Model => "model",
     };
-    // What came from the model goes back as it came, since its calls carry signatures that the API checks.
+    // The model's own parts go back unchanged, because its calls carry signatures that the API checks.
     let echo = turn.parts.iter().any(|part| matches!(part, Part::Echo(_)));
     let parts = turn.parts.iter().filter(|part| !echo || !matches!(part, Part::Text(_) | Part::Call(_)));
     json!({ "role": role, "parts": parts.flat_map(parts_of).collect::<Vec<_>>() })
@@ -85,7 +85,7 @@ fn parts_of(part: &Part<'_>) -> Vec<Value> {
     vec![written]
 }
 
-/// The API wants an object.
+/// The API requires an object.
 fn response(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Value::Object(object),
@@ -93,7 +93,7 @@ fn response(text: &str) -> Value {
     }
 }
 
-/// By the ending of the address; the API wants to be told.
+/// By the ending of the address; the API requires a type.
 fn media_type(url: &str) -> &'static str {
     let path = url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
     let known = [(".png", "image/png"), (".webp", "image/webp"), (".gif", "image/gif"), (".heic", "image/heic")];

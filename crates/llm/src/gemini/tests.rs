@@ -95,7 +95,7 @@ fn whole_replies() {
 }
 
 #[test]
-fn what_came_with_calls_goes_back_as_it_came() {
+fn parts_of_calls_go_back_unchanged() {
     let parts = json!([{ "text": "Hm.", "thought": true }, { "text": "I look." },
         { "functionCall": { "name": "find", "args": { "q": 1 } }, "thoughtSignature": "s" }]);
     let reply = whole(&DIALECT, &answer(&parts, "STOP").to_string()).expect("a reply");

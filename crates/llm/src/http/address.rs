@@ -2,10 +2,10 @@
 
 use url::Url;
 
-/// Checks an address of the settings. Its fragment is dropped, which no server ever sees.
+/// Checks an address of the settings. Drops its fragment, which is never sent.
 ///
 /// # Errors
-/// What is wrong with it, to be said after "the url".
+/// What is wrong with it, to follow "the url".
 pub fn address(written: &str) -> Result<Url, &'static str> {
     let mut url = Url::parse(written.trim()).map_err(|_| "cannot be read: it looks like https://host/path")?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {

@@ -17,7 +17,7 @@ use super::request_line::RequestLine;
 pub(crate) const MOST_BODY_BYTES: usize = 1 << 20;
 /// A stream, wrapping and all: the pieces of a long reply are some three hundred bytes for one token.
 pub(crate) const MOST_STREAM_BYTES: usize = 64 << 20;
-/// For the end of a stream after its last word, so that the connection can be used again.
+/// How long to wait for the end of a stream after its last event, so that the connection can be reused.
 const LINGER: Duration = Duration::from_millis(100);
 
 /// The head of an answer, and when the call that it answers was on a warm connection.
@@ -46,7 +46,7 @@ impl Answer {
         Self { place, response, sent, connect }
     }
 
-    /// Where the call went that it answers.
+    /// The address of the call.
     #[must_use]
     pub fn place(&self) -> &RequestLine {
         &self.place
@@ -58,7 +58,7 @@ impl Answer {
         self.sent
     }
 
-    /// How long a connection took to make; `None` where one was there already.
+    /// How long connecting took; `None` if the connection was open already.
     #[must_use]
     pub fn connect(&self) -> Option<Duration> {
         self.connect
@@ -79,7 +79,7 @@ impl Answer {
         self.response.headers()
     }
 
-    /// The media type in small letters, without parameters; `None` where the server does not say.
+    /// The media type in lower case, without parameters; `None` if the server names none.
     #[must_use]
     pub fn media_type(&self) -> Option<String> {
         let value = self.response.headers().get(CONTENT_TYPE)?;
@@ -98,7 +98,7 @@ impl Answer {
     /// The next piece of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, hyper::Error> {
         while let Some(frame) = self.response.body_mut().frame().await {
-            // What is no data is a trailer, which nobody reads.
+            // A frame without data is a trailer, which is ignored.
             if let Ok(data) = frame?.into_data() {
                 return Ok(Some(data));
             }
@@ -106,7 +106,7 @@ impl Answer {
         Ok(None)
     }
 
-    /// What comes of a body, up to `most` bytes, and how it ends.
+    /// Up to `most` bytes of a body, and how it ended.
     pub(crate) async fn body(&mut self, most: usize) -> (Vec<u8>, Ending) {
         let expected =
             self.response.body().size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
@@ -125,7 +125,7 @@ impl Answer {
         }
     }
 
-    /// Reads on for a moment after the last word of a stream: unread, its end would cost the connection.
+    /// Waits for a moment for the end of the stream, without which the connection could not be reused.
     pub(crate) async fn linger(&mut self) {
         let _ = timeout(LINGER, self.chunk()).await;
     }

@@ -1,4 +1,4 @@
-//! Why a connection failed, in words that help to fix it: names, ports and certificates.
+//! Explains failed connections in terms that help to fix them: names, ports and certificates.
 
 use std::{error::Error, io};
 
@@ -10,16 +10,16 @@ use super::{
     resources::{self, Lack},
 };
 
-/// What happened, and what mends it.
+/// What happened, and how to fix it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Why {
     pub message: String,
     pub hint: Option<String>,
-    /// This machine lacks something: nothing is wrong with the other side.
+    /// This machine has run out of something: the other side is fine.
     pub is_ours: bool,
 }
 
-/// Where a call was going.
+/// The target of a call.
 #[derive(Debug)]
 pub struct Target<'a> {
     pub host: &'a str,
@@ -34,7 +34,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The words for an error of a connection or of the calls on it.
+/// Describes an error of a connection or of the calls on it.
 #[must_use]
 pub fn why(error: &(dyn Error + 'static), target: &Target<'_>) -> Why {
     let causes = causes(error);
@@ -42,7 +42,7 @@ pub fn why(error: &(dyn Error + 'static), target: &Target<'_>) -> Why {
     found.unwrap_or_else(|| unexplained(chain(error)))
 }
 
-/// The error and all that is behind it. What an I/O error was made of is not among its sources.
+/// The error and all its causes. The payload of an I/O error is not among its sources.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> Vec<&'a (dyn Error + 'static)> {
     let mut all = vec![error];
     let mut last = error;
@@ -86,7 +86,7 @@ fn of_io(error: &io::Error, target: &Target<'_>) -> Option<Why> {
     let server = &target.server;
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Some(said(
-            format!("nobody listens at {server}: the connection was refused"),
+            format!("nothing listens at {server}: the connection was refused"),
             "start the server, or check host and port of `url`",
         )),
         io::ErrorKind::TimedOut => Some(said(
@@ -109,14 +109,14 @@ fn of_http(error: &hyper::Error, target: &Target<'_>) -> Option<Why> {
     let server = &target.server;
     if error.is_parse() {
         let hint = if target.is_tls { "check the port of `url`" } else { "write https:// if the port has TLS" };
-        return Some(said(format!("what {server} answers is no HTTP ({error})"), hint));
+        return Some(said(format!("{server} does not answer with HTTP ({error})"), hint));
     }
     error
         .is_incomplete_message()
         .then(|| said(format!("{server} closed the connection without an answer"), gone(target)))
 }
 
-/// What mends a connection that ends without a word.
+/// How to fix a connection that closes without an answer.
 fn gone(target: &Target<'_>) -> &'static str {
     if target.is_tls {
         "look into the log of the server"
@@ -147,7 +147,7 @@ fn of_certificate(fault: &CertificateError, host: &str) -> Why {
         CertificateError::UnknownIssuer => {
             said(format!("this machine does not trust the authority that signed the certificate of {host}"), TRUST)
         }
-        // A server that shows the certificate of its authority instead of one of its own.
+        // A server that presents the certificate of its authority as its own.
         _ if format!("{fault:?}").contains("CaUsedAsEndEntity") => {
             said(format!("the certificate of {host} is signed by itself, and this machine does not trust it"), TRUST)
         }
@@ -203,7 +203,7 @@ mod tests {
             assert!(text.contains(message) && text.contains(hint), "{text}");
         }
         for (kind, message, hint) in [
-            (io::ErrorKind::ConnectionRefused, "nobody listens at h:1", "start the server"),
+            (io::ErrorKind::ConnectionRefused, "nothing listens at h:1", "start the server"),
             (io::ErrorKind::TimedOut, "accepts no connection", "firewall"),
             (io::ErrorKind::UnexpectedEof, "during the TLS handshake", "write http://"),
         ] {

@@ -1,6 +1,6 @@
 //! An error in one line, with its causes.
 
-/// Hyper keeps the causes out of its own words.
+/// Hyper leaves the causes out of its own messages.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! Measures the connect time apart from the call: hyper does both in one step and reports neither.
+//! Measures the connect time separately from the call: hyper does both in one step and reports neither.
 
 use std::{
     cell::Cell,
@@ -13,14 +13,14 @@ use tokio::time::{Instant, timeout};
 use tower::{BoxError, Service};
 
 tokio::task_local! {
-    /// When the connection that this call waited for was there.
+    /// When the connection of this call was established.
     static CONNECTED_AT: Cell<Option<Instant>>;
 }
 
-/// Runs a call; with its outcome, when it had a connection to use, if it had to make one.
+/// Runs a call. Returns its result, and when its connection was established if the call had to open one.
 ///
-/// hyper connects inside the call that needs a connection. Where another one falls free first, that one is used
-/// and connecting goes on in a task of its own, which is not watched.
+/// hyper connects inside the call that needs a connection. If another connection becomes free first, the call uses that
+/// one, and the connecting continues in a task that is not watched.
 pub(crate) async fn watch<F: Future>(call: F) -> (F::Output, Option<Instant>) {
     CONNECTED_AT
         .scope(Cell::new(None), async {
@@ -30,7 +30,7 @@ pub(crate) async fn watch<F: Future>(call: F) -> (F::Output, Option<Instant>) {
         .await
 }
 
-/// A connector that gives up after a while, and notes when it is done.
+/// A connector with a time limit that records when it is done.
 #[derive(Debug, Clone)]
 pub(crate) struct Noted<S> {
     connector: S,
@@ -65,7 +65,7 @@ where
                 let message = format!("no connection within {} ms", within.as_millis());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, message).into());
             };
-            // An error means that nobody watches.
+            // The error means that no call is watching.
             let _ = CONNECTED_AT.try_with(|at| at.set(Some(Instant::now())));
             connection.map_err(Into::into)
         })
@@ -109,7 +109,7 @@ mod tests {
         let ((), connected_at) = watch(sleep(Duration::from_secs(5))).await;
         assert_eq!(connected_at, None, "a warm connection");
 
-        // Connecting that goes on elsewhere is nobody's.
+        // A connection that is opened elsewhere belongs to no call.
         let elsewhere = async {
             tokio::spawn(async { connector().call(()).await }).await.expect("no panic").expect("connects");
         };

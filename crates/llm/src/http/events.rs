@@ -25,7 +25,7 @@ pub struct Events<'a> {
 /// One event of a stream.
 #[derive(Debug)]
 pub struct Event {
-    /// Empty where the server gives none.
+    /// Empty if the server sends none.
     pub name: String,
     pub data: Vec<u8>,
     /// When its last byte came.
@@ -33,7 +33,7 @@ pub struct Event {
 }
 
 impl Answer {
-    /// Reads the body as server-sent events; `sender` is the one that sent the call.
+    /// Reads the body as server-sent events; `sender` is the sender of the call.
     pub fn events<'a>(&'a mut self, sender: &'a Sender) -> Events<'a> {
         let came = self.sent();
         Events { sender, answer: self, reader: Reader::default(), bytes: 0, ended: false, came }
@@ -75,7 +75,7 @@ impl Events<'_> {
         }
     }
 
-    /// No more events are wanted.
+    /// Stops reading events.
     pub async fn finish(self) {
         if !self.ended {
             self.answer.linger().await;

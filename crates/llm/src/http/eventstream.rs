@@ -1,6 +1,6 @@
 //! Amazon's event stream: bytes in as they arrive, whole messages out. Each has its lengths, headers and checksums.
 
-/// A message: far above what a model sends at once.
+/// The limit of one message: far more than a model sends at once.
 const LONGEST_BYTES: usize = 256 * 1024;
 /// The lengths of the message and of its headers, and the checksum of both.
 const PRELUDE_BYTES: usize = 12;
@@ -16,7 +16,7 @@ pub(crate) enum Fault {
     Headers,
 }
 
-/// Cuts a stream into messages. What it gives does not depend on how the bytes were split on their way.
+/// Cuts a stream into messages, independently of how its bytes were split.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     buffer: Vec<u8>,
@@ -72,7 +72,7 @@ fn check(bytes: &[u8]) -> Result<(), Fault> {
     if is_right { Ok(()) } else { Err(Fault::Checksum) }
 }
 
-/// The type of the event, of the exception, or the code of the error; `None` where the headers end too soon.
+/// The type of the event, of the exception, or the code of the error; `None` if the headers end too soon.
 fn name(mut headers: &[u8]) -> Option<&[u8]> {
     let mut found: &[u8] = b"";
     while let Some((length, rest)) = headers.split_first() {

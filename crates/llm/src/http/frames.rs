@@ -16,7 +16,7 @@ pub(crate) enum Frames {
 }
 
 impl Frames {
-    /// For an answer of this content type; what has none of its own is taken for server-sent events.
+    /// For an answer of this content type; the default is server-sent events.
     pub(crate) fn of(media_type: Option<&str>) -> Self {
         match media_type {
             Some(AMAZON) => Self::Amazon(eventstream::Reader::default()),
@@ -38,8 +38,7 @@ impl Frames {
         }
     }
 
-    /// The next whole event, if there is one yet; an error says what
-    /// about the stream cannot be read.
+    /// The next whole event, if there is one yet. The error says why the stream cannot be read.
     pub(crate) fn next_event(&mut self) -> Result<Option<Event<'_>>, String> {
         match self {
             Self::Sse(reader) => {

@@ -1,4 +1,4 @@
-//! What Google says of a refused call in the details of its error: how long to wait, and whether the day's quota is used.
+//! Details in Google's error of a refused call: how long to wait, and whether the day's quota is used up.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The headers that describe a call: an agent under test may log them, the mock server answers by them.
+//! The headers that describe a call: an agent under test may log them, and the mock server uses them.
 
 use std::fmt::Write;
 
@@ -23,20 +23,20 @@ pub const CALL: HeaderName = HeaderName::from_static("x-gabfest-call");
 /// From 0, and not sent with the first one.
 pub const TRY: HeaderName = HeaderName::from_static("x-gabfest-try");
 
-/// Where the agent may call the conversation's tools: they are answered by the scenario's mocks.
+/// The address of the conversation's tools, which the scenario's mocks answer.
 pub const TOOLS_URL: HeaderName = HeaderName::from_static("x-gabfest-tools-url");
 pub const MCP_URL: HeaderName = HeaderName::from_static("x-gabfest-mcp-url");
 
 /// W3C Trace Context: by it an agent's own traces can be found.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// Of a name, in bytes before encoding: servers refuse calls whose headers are long.
+/// The limit of a name, in bytes before encoding: servers refuse long headers.
 const MOST_BYTES: usize = 512;
 
 /// The most headers that [`write`] adds.
 const MOST: usize = 13;
 
-/// Adds the headers of a call; what is empty is not sent.
+/// Adds the headers of a call; empty values are not sent.
 pub fn write(context: &Context, headers: &mut HeaderMap) {
     headers.reserve(MOST);
     let texts = [
@@ -66,7 +66,7 @@ pub fn write(context: &Context, headers: &mut HeaderMap) {
     }
 }
 
-/// A place in a trace as the header has it.
+/// A place in a trace as a header value.
 #[must_use]
 pub fn traceparent(trace: Trace) -> String {
     format!("00-{:032x}-{:016x}-{:02x}", trace.id, trace.span, u8::from(trace.sampled))
@@ -85,7 +85,7 @@ pub(super) fn is_ours(name: &HeaderName) -> bool {
     *name == IDEMPOTENCY_KEY || *name == TRACEPARENT || name.as_str().starts_with("x-gabfest-")
 }
 
-/// What [`write()`] wrote; what is missing or cannot be read is empty.
+/// Reads the headers of [`write()`]; missing or unreadable values are empty.
 #[must_use]
 pub fn read(headers: &HeaderMap) -> Context {
     let text = |name| headers.get(name).map(decode).unwrap_or_default();
@@ -109,7 +109,7 @@ pub fn read(headers: &HeaderMap) -> Context {
     }
 }
 
-/// Percent-encodes what is not printable ASCII, and the percent sign.
+/// Percent-encodes everything except printable ASCII, and the percent sign.
 fn encode(text: &str) -> HeaderValue {
     let text = &text[..text.floor_char_boundary(MOST_BYTES)];
     if text.bytes().all(is_plain) {
@@ -142,7 +142,7 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// A space stays as it is: headers lose it at their ends only, where names have none.
+/// A space stays as it is: headers lose it only at their ends, where names have none.
 fn is_plain(byte: u8) -> bool {
     (b' '..=b'~').contains(&byte) && byte != b'%'
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_told_as_the_standard_says() {
+    fn a_trace_header_follows_the_standard() {
         for (sampled, expected) in [
             (true, "00-0000000000000000000000000000002a-0000000000000007-01"),
             (false, "00-0000000000000000000000000000002a-0000000000000007-00"),

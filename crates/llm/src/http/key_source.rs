@@ -1,4 +1,4 @@
-//! Where a [`super::Sender`] gets the key of each call, if the key can change while gabfest runs.
+//! The interface from which a [`super::Sender`] gets the key of each call, if it can change while gabfest runs.
 
 use std::fmt;
 

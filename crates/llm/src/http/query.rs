@@ -6,15 +6,15 @@ use url::Url;
 use super::written::KEYS;
 use crate::key::{self, KeyRef};
 
-/// Names of parameters that carry keys, besides those with a part that headers have.
+/// Parameter names that carry keys, in addition to the name parts that mark headers with keys.
 const MORE_KEYS: [&str; 8] = ["code", "jwt", "passwd", "pwd", "sas", "session", "sig", "signature"];
 
-/// A text that is longer, of letters and digits without a break, is a key whatever its name.
+/// A longer run of letters and digits is a key, whatever its name.
 const LONGEST_WORD: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Does not say what was written.
+    /// Does not show the value.
     #[error("it has a key in its query: name the place where it is kept, {0}=env:NAME or {0}=file:PATH")]
     Written(String),
     #[error("it has no value for {name} in its query: {why}")]
@@ -31,7 +31,7 @@ pub fn resolve(url: &mut Url) -> Result<Vec<SecretString>, Error> {
         return Err(Error::Written(name.clone()));
     }
     if !pairs.iter().any(|(_, value)| KeyRef::parse(value).is_ok()) {
-        // As it was written, not as it would be written anew.
+        // As it was written, without normalising it.
         return Ok(Vec::new());
     }
     let mut keys = Vec::new();
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_refused_and_never_told() {
+    fn a_key_is_refused_and_never_shown() {
         for address in [
             "http://h/v1?api_key=hunter2",
             "http://h/v1?v=1&API-KEY=hunter2",
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_stays_as_it_was_written() {
+    fn other_parameters_stay_as_written() {
         for address in [
             "http://h/v1",
             "http://h/v1?api-version=2024-02-01&deployment=gpt-4o-2024-08-06-preview",

@@ -12,23 +12,23 @@ use crate::{Error, gather::Trouble, hint};
 
 use super::{google, request_line::RequestLine, retry_after, secrets::Secrets};
 
-/// Of a body: enough to know what is wrong.
+/// How much of a body is quoted: enough to see what is wrong.
 const MOST_CHARS: usize = 200;
 
-/// What mends an answer that is a web page.
+/// The hint for an answer that is a web page.
 pub const PAGE: &str = "this is a web page: write the address of the API in `url`";
 
-/// A code or type in the body which says that there is no money left, under whatever status.
+/// Codes and types in the body that mean an empty account, under any status.
 const NO_MONEY: [&str; 3] = ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
 
 const NO_REDIRECTS: &str = "gabfest follows no redirects";
 
 const CREDIT: &str = "add credit or raise the quota at the provider";
 
-/// Whether a server wants the call again, in spite of what its status says.
+/// Overrides the status: whether the server wants a retry.
 const SHOULD_RETRY: &str = "x-should-retry";
 
-/// The statuses that the words of errors stand for, where an error comes inside an answer that began with success.
+/// The HTTP statuses of error codes, for errors inside an answer that started with success.
 const WORDS: [(&str, u16); 16] = [
     ("rate_limit", 429),
     ("too_many_requests", 429),
@@ -48,14 +48,14 @@ const WORDS: [(&str, u16); 16] = [
     ("invalid_request", 400),
 ];
 
-/// What a server says of an error.
+/// What a server says about an error.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) message: String,
     pub(crate) no_money: bool,
     /// The pause that the body asks for.
     pub(crate) after: Option<Duration>,
-    /// The status that it has elsewhere, as far as its code or its type tells.
+    /// The matching HTTP status, if its code or type has one.
     pub(crate) status: Option<u16>,
 }
 
@@ -90,7 +90,7 @@ impl Fault {
         Self { message, no_money: false, after: None, status: None }
     }
 
-    /// From a whole body: OpenAI's `{"error": {…}}`, the lists of some gateways, or no JSON at all.
+    /// From a whole body: OpenAI's `{"error": {…}}`, the lists of some gateways, or text that is not JSON.
     pub(crate) fn of_body(body: &[u8]) -> Self {
         if crate::json::check(body).is_err() {
             return Self::of_text(String::from_utf8_lossy(body).into_owned());
@@ -103,18 +103,18 @@ impl Fault {
     }
 }
 
-/// The status that a word such as `rate_limit_error` stands for.
+/// The status of a code such as `rate_limit_error`.
 fn status_of(word: &str) -> Option<u16> {
     let word = word.to_ascii_lowercase();
     WORDS.iter().find(|(part, _)| word.contains(part)).map(|(_, status)| *status)
 }
 
-/// Whether a quota of a day is used up, in OpenAI's words: no run waits until tomorrow.
+/// Whether a daily quota is used up, by OpenAI's message: no run waits until tomorrow.
 fn is_of_a_day(message: &str) -> bool {
     message.contains(" per day (")
 }
 
-/// The error for an answer whose status is not success: where the call went, the status, and how the body begins.
+/// The error for an unsuccessful answer: the address, the status, and the start of the body.
 pub(crate) fn error(
     endpoint: &str,
     place: &RequestLine,
@@ -129,7 +129,7 @@ pub(crate) fn error(
     let body = excerpt(&text).unwrap_or_else(|| format!("status {status}"));
     let location = headers.get(LOCATION).and_then(|value| value.to_str().ok()).filter(|_| status.is_redirection());
     let message = match location.map(|location| (location, place.leads_to(location))) {
-        // Not even a part of it is shown: there is no end to how a server may write a key in an address.
+        // Not even a part of it is shown, because a server may encode a key in an address in many ways.
         Some((location, _)) if secrets.are_in(location) => {
             hint::with(&format!("{place} redirects to an address with a key in it: {body}"), Some(NO_REDIRECTS))
         }
@@ -175,18 +175,18 @@ pub(crate) fn of_status(endpoint: String, status: u16, after: Option<Duration>, 
     }
 }
 
-/// What usually mends an answer with this status.
+/// The usual fix for an answer with this status.
 fn mend(status: StatusCode, body: &str) -> Option<&'static str> {
     match status.as_u16() {
         400 if body.contains("HTTPS port") => Some("write https:// in `url`"),
-        400 | 422 => Some("compare what is sent with what the server's documentation asks for"),
+        400 | 422 => Some("compare the request with the server's documentation"),
         401 => Some("check `key` and the variable or file that it names"),
         403 => Some("check what the key is allowed to do"),
         404 if body.contains("model") && !is_page(body) => Some("check `model` and the path of `url`"),
         404 => Some("check the path of `url`"),
         405 => Some("check `method` and the path of `url`"),
         407 => Some("gabfest uses no proxy: name the server itself in `url`"),
-        413 => Some("send less: `history` limits what is sent along"),
+        413 => Some("send less: `history` limits the messages of a request"),
         415 => Some("check the header content-type"),
         429 => Some("lower `limits` of the endpoint or agent"),
         502..=504 => Some("the gateway answers, and the server behind it does not: check that server"),
@@ -200,7 +200,7 @@ pub(crate) fn is_page(body: &str) -> bool {
     begin.starts_with("<!doctype html") || begin.starts_with("<html")
 }
 
-/// The beginning of a body on one line; `None` where there is nothing in it.
+/// The start of a body on one line; `None` if it is blank.
 pub(crate) fn excerpt(body: &str) -> Option<String> {
     let mut line = String::new();
     for word in body.split(|letter: char| letter.is_control() || letter == ' ').filter(|word| !word.is_empty()) {
@@ -247,7 +247,7 @@ mod tests {
                 400,
                 r#"{"error":{"message":"no such field","code":null}}"#,
                 format!(
-                    r#"refused 400: {at}: {{"error":{{"message":"no such field","code":null}}}}; hint: compare what is sent with what the server's documentation asks for"#
+                    r#"refused 400: {at}: {{"error":{{"message":"no such field","code":null}}}}; hint: compare the request with the server's documentation"#
                 ),
             ),
             (
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_wants_wins_over_the_status() {
+    fn the_servers_wish_overrides_the_status() {
         let class = |status: u16, wanted: &'static str| {
             let headers = HeaderMap::from_iter([(
                 ::http::HeaderName::from_static(SHOULD_RETRY),

@@ -1,4 +1,4 @@
-//! The method and the address of a call, as errors name it, without the values of its query, which may hold keys.
+//! The method and address of a call for errors, without the values of its query, which may hold keys.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! The resource that this machine lacks (a descriptor, a port, memory) when no connection or program can start.
+//! The resource that this machine has run out of (descriptors, ports, memory) when a connection or program cannot
+//! start.
 
 use std::{
     io,
@@ -11,13 +12,13 @@ use rustix::io::Errno;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
     Descriptors,
-    /// Local ports, of which every connection to one server needs another.
+    /// Local ports; every connection to one server needs its own.
     Ports,
     Memory,
     Processes,
 }
 
-/// What an error of the system says that this machine lacks.
+/// The resource that is missing according to an error of the system.
 #[must_use]
 pub fn lack(error: &io::Error) -> Option<Lack> {
     match Errno::from_io_error(error)? {
@@ -28,7 +29,7 @@ pub fn lack(error: &io::Error) -> Option<Lack> {
     }
 }
 
-/// The same for a program that could not be started. A limit of processes is said as "try again".
+/// The same for a program that could not be started. A limit of processes is reported as "try again".
 #[must_use]
 pub fn lack_to_start(error: &io::Error) -> Option<Lack> {
     if error.kind() == io::ErrorKind::WouldBlock { Some(Lack::Processes) } else { lack(error) }
@@ -36,7 +37,7 @@ pub fn lack_to_start(error: &io::Error) -> Option<Lack> {
 
 /// The same for a connection to a host that could not be made.
 pub(crate) fn lack_to_reach(error: &io::Error, host: &str) -> Option<Lack> {
-    // A machine without IPv6 says of an IPv6 address what it says when its ports are used up.
+    // A machine without IPv6 reports the same error for an IPv6 address as for exhausted ports.
     let may_be_ipv6 = || host.parse::<Ipv4Addr>().is_err() && UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_err();
     lack(error).filter(|lack| *lack != Lack::Ports || !may_be_ipv6())
 }
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_this_machine_lacks_is_known_by_the_number_of_the_error() {
+    fn exhausted_resources_are_recognised_by_error_number() {
         for (errno, expected) in [
             (Errno::MFILE, Some(Lack::Descriptors)),
             (Errno::NFILE, Some(Lack::Descriptors)),

@@ -6,9 +6,9 @@ use ::http::header::{DATE, HeaderMap, RETRY_AFTER};
 
 use super::windows;
 
-/// `retry-after-ms`, then `Retry-After`, then the windows that are used up.
+/// Reads `retry-after-ms`, then `Retry-After`, then the rate-limit windows that are used up.
 ///
-/// A date is read against the server's own `Date`: its clock may differ from ours, and a wait is what it means.
+/// A date is compared with the server's own `Date`: its clock may differ from ours.
 pub(crate) fn asked(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     text("retry-after-ms")
@@ -61,19 +61,10 @@ pub(super) fn spelled(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use ::http::header::{HeaderName, HeaderValue};
     use proptest::prelude::*;
 
     use super::*;
-
-    type Lines<'a> = &'a [(&'static str, &'a str)];
-
-    fn headers(lines: Lines<'_>) -> HeaderMap {
-        lines
-            .iter()
-            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).expect("a header")))
-            .collect()
-    }
+    use crate::wire::{Lines, headers};
 
     #[test]
     fn every_spelling() {

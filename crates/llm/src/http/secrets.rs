@@ -1,4 +1,4 @@
-//! Strikes keys out of messages, since a server may echo a key.
+//! Removes keys from messages, because a server may echo a key.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 const HIDDEN: &str = "[key]";
 
-/// The keys of one server. More may come while it is called.
+/// The keys of one server. More may be added while it is used.
 #[derive(Debug, Default)]
 pub struct Secrets(RwLock<Vec<SecretString>>);
 
@@ -27,7 +27,7 @@ impl Secrets {
         true
     }
 
-    /// Whether the text holds a key, as it is or percent-encoded.
+    /// Whether the text holds a key, plain or percent-encoded.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         let decoded = percent_decode_str(text).decode_utf8_lossy();
         [text, decoded.as_ref()].into_iter().any(|text| self.hide(text.to_owned()) != text)

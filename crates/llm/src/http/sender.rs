@@ -1,4 +1,4 @@
-//! Sends an HTTP request and gives the head of the answer, or the reason why there is none.
+//! Sends an HTTP request and returns the head of the answer, or the reason why there is none.
 
 use std::time::Duration;
 
@@ -34,15 +34,15 @@ use super::{
     stream::Stream,
 };
 
-/// Kept connections that may turn out to be closed, for one call.
+/// How many reused connections may turn out to be closed during one call.
 const MOST_STALE: u32 = 4;
-/// Of an answer that is no reply, kept to be looked at.
+/// How much of an invalid answer is kept for inspection.
 const MOST_PARTIAL_BYTES: usize = 4 << 10;
-/// Of the same, before its keys are hidden: a key that this cuts through lies behind the part that is kept.
+/// How much of it is searched for keys: a key that is cut here lies beyond the part that is kept.
 const MOST_LOOKED_AT: usize = 256 << 10;
-/// Servers close idle connections after a minute or so; keeping them longer is useless.
+/// Servers close idle connections after about a minute, so keeping them longer is useless.
 const KEPT_IDLE: Duration = Duration::from_secs(90);
-/// A connection that waits long for a reply must not be forgotten by what stands between.
+/// The interval of TCP keepalive probes: firewalls and proxies drop connections that are silent during a long wait.
 const PROBED_EVERY: Duration = Duration::from_secs(15);
 const MOST_PROBES: u32 = 3;
 
@@ -52,7 +52,7 @@ type Small = MapResponse<HttpsConnector<HttpConnector>, fn(MaybeHttpsStream<Toki
 /// A request in the form that hyper sends.
 pub(crate) type Outgoing = ::http::Request<Full<Bytes>>;
 
-/// What is sent. A body is JSON unless the headers say otherwise.
+/// The request. A body is JSON unless the headers say otherwise.
 #[derive(Debug, Clone)]
 pub struct HttpRequest {
     pub method: Method,
@@ -63,11 +63,11 @@ pub struct HttpRequest {
 
 /// The connections to one server, and the keys that its errors must not show.
 ///
-/// Times are measured from the moment a request is given to hyper or, where that has to connect first, from the
-/// moment the connection is there: hyper does not show the socket.
+/// Times are measured from when hyper gets a request or, if it has to connect first, from when the connection is
+/// established: hyper does not show the socket.
 ///
-/// Nothing is done on its behalf: no redirect, which could carry the key to another host, no proxy from the
-/// environment, which is not in the plan, and no try that is not counted.
+/// Nothing happens behind the caller's back: no redirects, which could carry the key to another host, no proxy from the
+/// environment, which is not in the plan, and no uncounted retries.
 #[derive(Debug)]
 pub struct Sender {
     name: String,
@@ -77,7 +77,7 @@ pub struct Sender {
     keys: Option<Box<dyn KeySource>>,
 }
 
-/// Why nothing can be sent.
+/// Why requests cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     #[error("read the certificates that this machine trusts")]
@@ -122,7 +122,7 @@ impl Sender {
         &self.name
     }
 
-    /// The head of the answer, whatever its status is.
+    /// Returns the head of the answer, whatever its status.
     pub async fn send(&self, call: &HttpRequest) -> Result<Answer, Error> {
         let mut headers = call.headers.clone();
         if call.body.is_some() {
@@ -146,7 +146,7 @@ impl Sender {
         self.read(answer).await
     }
 
-    /// The whole body, whatever the status says.
+    /// The whole body, whatever the status.
     pub async fn read(&self, answer: &mut Answer) -> Result<Vec<u8>, Error> {
         match answer.body(MOST_BODY_BYTES).await {
             (body, Ending::Whole) => Ok(body),
@@ -159,7 +159,7 @@ impl Sender {
         }
     }
 
-    /// The error for an answer whose status is no success.
+    /// The error for an answer with an unsuccessful status.
     pub async fn rejection(&self, answer: &mut Answer) -> Error {
         let (body, _) = answer.body(MOST_BODY_BYTES).await;
         self.rejected(answer, &body)
@@ -170,24 +170,24 @@ impl Sender {
         rejection::error(&self.name, answer.place(), answer.status(), answer.headers(), body, &self.secrets)
     }
 
-    /// The error for one that an answer tells after it began with success, with the status that it has elsewhere.
+    /// The error that an answer reports after it started with success, with the matching status.
     pub(crate) fn failed_within(&self, place: &RequestLine, status: u16, message: &str) -> Error {
         let message = rejection::excerpt(message).unwrap_or_else(|| format!("status {status}"));
         let message = self.secrets.hide(format!("{place}: {message}"));
         rejection::of_status(self.name.clone(), status, None, message)
     }
 
-    /// Where a call went, how its answer begins, and what mends it.
-    pub(crate) fn told(&self, answer: &Answer, body: &[u8], mend: Option<&str>) -> String {
+    /// Where a call went, the start of its answer, and how to fix it.
+    pub(crate) fn explained(&self, answer: &Answer, body: &[u8], mend: Option<&str>) -> String {
         let text = self.secrets.hide(String::from_utf8_lossy(body).into_owned());
         let body = rejection::excerpt(&text).unwrap_or_default();
         self.secrets.hide(hint::with(&format!("{}: status {}: {body}", answer.place(), answer.status()), mend))
     }
 
-    /// Of an answer that is no reply, with the beginning of what came. A hint of the message goes last.
+    /// The error for an invalid answer, with the start of its body. A hint in the message goes last.
     #[must_use]
     pub fn malformed(&self, place: &RequestLine, message: String, partial: &[u8]) -> Error {
-        // The keys go first: a cut through the middle of one would leave half of it.
+        // Remove the keys first: a cut through a key would leave half of it.
         let partial = &partial[..partial.len().min(MOST_LOOKED_AT)];
         let mut partial = self.secrets.hide(String::from_utf8_lossy(partial).into_owned());
         let (message, mend) = hint::split(&message);
@@ -198,21 +198,20 @@ impl Sender {
         Error::Malformed { endpoint: self.name.clone(), message, partial }
     }
 
-    /// What the server said, without the keys in it.
+    /// The server's message without keys.
     #[must_use]
     pub fn hide(&self, text: String) -> String {
         self.secrets.hide(text)
     }
 
-    /// Sends a call, made anew for each time that it is sent.
+    /// Sends a call, built anew for each time that it is sent.
     ///
-    /// A connection that was kept may have been closed by the server just before it is used again. Such a call is
-    /// sent anew, as HTTP clients do for calls with an `Idempotency-Key` (RFC 9110, 9.2.2), which those of agents have and
-    /// models, which keep no state, do not need;
-    /// a server that closes a connection made for the call has failed, and that is not repeated here.
+    /// A server may close an idle connection just before it is reused. Such a call is sent again, as HTTP clients do
+    /// for calls with an `Idempotency-Key` (RFC 9110, 9.2.2). Calls of agents have one, and models keep no state. If a
+    /// server closes a new connection, the call has failed and is not repeated here.
     ///
-    /// A key that the server refuses with 401 may have been replaced a moment ago. If there is another one by now, the
-    /// call is sent once more with it: the server has done nothing for the first one.
+    /// A key that the server refuses with 401 may have been replaced a moment ago. If there is a newer one, the call is
+    /// sent again with it: the server has not acted on the first one.
     pub(crate) async fn execute(&self, call: impl Fn() -> Outgoing + Send + Sync) -> Result<Answer, Error> {
         let Some(source) = &self.keys else { return self.transmit(call).await };
         let keyed = |given: &Given| {
@@ -261,7 +260,7 @@ impl Sender {
     }
 }
 
-/// The address as hyper takes it; it may be too long.
+/// The address for hyper; fails if it is too long.
 pub(crate) fn uri(url: &Url) -> Result<Uri, InvalidUri> {
     Uri::try_from(url.as_str())
 }

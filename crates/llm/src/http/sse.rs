@@ -1,6 +1,6 @@
 //! Server-sent events: bytes in as they arrive, the data of whole events out (WHATWG HTML, section 9.2).
 
-/// A line, and the data of an event of many lines: far above what a chat completion sends at once.
+/// The limit of a line, and of the data of one event: far more than a chat completion sends at once.
 pub(crate) const LONGEST_BYTES: usize = 256 * 1024;
 
 /// A line or an event above [`LONGEST_BYTES`].
@@ -8,13 +8,13 @@ pub(crate) const LONGEST_BYTES: usize = 256 * 1024;
 #[error("the stream has a line of more than {LONGEST_BYTES} bytes")]
 pub(crate) struct TooLong;
 
-/// Cuts a stream into events. What it gives does not depend on how the bytes were split on their way.
+/// Cuts a stream into events, independently of how its bytes were split.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     buffer: Vec<u8>,
     /// Where the unread part of the buffer begins.
     start: usize,
-    /// Up to where the unread part is known to hold no line end, so that no byte is looked at twice.
+    /// The end of the part that is known to have no line end, so that each byte is searched once.
     scanned: usize,
     /// The last line ended with CR: a LF that follows belongs to it.
     after_cr: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Reader {
 /// A whole event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Named<'a> {
-    /// Empty where the server gives none.
+    /// Empty if the server sends none.
     pub(crate) name: &'a [u8],
     pub(crate) data: &'a [u8],
 }
@@ -89,7 +89,7 @@ impl Reader {
         self.after_cr = self.buffer[end] == b'\r';
         self.start = end + 1;
         self.scanned = self.start;
-        // A byte order mark may stand before the first line.
+        // A byte order mark may precede the first line.
         let mark =
             !std::mem::replace(&mut self.past_first_line, true) && self.buffer[from..end].starts_with(b"\xEF\xBB\xBF");
         Ok(Some((if mark { from + 3 } else { from }, end)))

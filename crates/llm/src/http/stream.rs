@@ -1,4 +1,4 @@
-//! A connection as hyper holds it: small where it has no TLS, since thousands wait at once.
+//! A connection as hyper holds it, small without TLS because thousands wait at once.
 
 use std::{
     io::{self, IoSlice},
@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 type Tcp = TokioIo<TcpStream>;
 
-/// hyper-rustls makes room for TLS in plain connections too, a kilobyte each.
+/// hyper-rustls reserves room for TLS in plain connections too, a kilobyte each.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(Tcp),

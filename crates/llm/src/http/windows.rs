@@ -1,5 +1,5 @@
-//! The rate-limit windows that providers report with every answer: how long to wait where one is used up, and what they
-//! allow in a minute.
+//! The rate-limit windows that providers report with every answer: how long to wait if one is used up, and how full
+//! each is.
 
 use std::{
     num::NonZeroU64,
@@ -10,15 +10,12 @@ use ::http::header::{DATE, HeaderMap};
 use chrono::DateTime;
 
 use super::retry_after::{number, spelled};
-use crate::receipt::Allowed;
+use crate::named_limits::{Filling, Window, Windows};
 
 /// A window that lasts longer is a quota, and no run waits for that.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Lengths that pass for a minute: times and shares in headers are rounded.
-const MINUTE_SECONDS: std::ops::RangeInclusive<f64> = 40.0..=90.0;
-
-/// Limit, what remains of it, and when it is there again: of OpenAI and those that are alike, then of Anthropic.
+/// The headers for the limit, the remainder and the reset: of OpenAI and compatible servers, then of Anthropic.
 const WINDOWS: [[&str; 3]; 6] = [
     ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
     ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
@@ -40,9 +37,13 @@ const WINDOWS: [[&str; 3]; 6] = [
     ],
 ];
 
-/// Until every window that is used up has room again; `None` where none is. A reset is when the window is full, and so
-/// says nothing while something remains. Some servers report windows of no or a negative limit, which limit nothing.
+/// Until every window that is used up has room again; `None` if none is. The reset time is when the window is full
+/// again, so it means nothing while something remains. Some servers report windows with a limit of zero or less, which
+/// limit nothing.
 pub(crate) fn used_up(headers: &HeaderMap) -> Option<Duration> {
+    if !has_windows(headers) {
+        return None;
+    }
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let of_window = |[limit, remaining, reset]: &[&str; 3]| {
         let is_used_up = text(remaining)?.parse::<i64>().ok()? == 0;
@@ -56,28 +57,35 @@ pub(crate) fn used_up(headers: &HeaderMap) -> Option<Duration> {
     WINDOWS.iter().filter_map(of_window).max().map(|wait| wait.min(LONGEST))
 }
 
-/// What the provider allows in a minute.
+/// The windows that the answer reports, if something of them is used.
 ///
-/// Anthropic's windows are of a minute. Its window of all tokens repeats the tightest of the others, so those of input and
-/// output count. Elsewhere a window may be of a second, an hour or a day: its length follows from how much of it is used
-/// and how long it takes to be full again. Only windows of about a minute count.
-pub(crate) fn allowed(headers: &HeaderMap) -> Allowed {
+/// Anthropic's windows cover a minute. Its window of all tokens repeats the tightest of the others, so those of input
+/// and output are used. Elsewhere a window may cover a second, an hour or a day.
+pub(crate) fn reported(headers: &HeaderMap) -> Windows {
+    if !has_windows(headers) {
+        return Windows::default();
+    }
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
-    let of_minute = |[limit, remaining, reset]: &[&str; 3]| {
-        let (limit, remaining) = (number(limit)?, number(remaining)?);
+    let minute = |[limit, _, _]: &[&str; 3]| number(limit).and_then(NonZeroU64::new).map(Window::Minute);
+    let unnamed = |[limit, remaining, reset]: &[&str; 3]| {
+        let (limit, remaining) = (NonZeroU64::new(number(limit)?)?, number(remaining)?);
         let reset = headers.get(*reset)?.to_str().ok()?.trim();
-        let reset = spelled(reset).or_else(|| super::retry_after::number(reset, 1.0))?;
-        let used = limit.checked_sub(remaining).filter(|used| *used > 0)?;
-        let window = reset.as_secs_f64() * limit as f64 / used as f64;
-        MINUTE_SECONDS.contains(&window).then_some(limit)
+        let empty_in = spelled(reset).or_else(|| super::retry_after::number(reset, 1.0))?;
+        let used = NonZeroU64::new(limit.get().checked_sub(remaining)?)?;
+        Some(Window::Unnamed(Filling { limit, used, empty_in }))
     };
     let [requests, tokens, of_anthropic, _, input, output] = &WINDOWS;
-    Allowed {
-        requests: number(of_anthropic[0]).or_else(|| of_minute(requests)).and_then(NonZeroU64::new),
-        tokens: of_minute(tokens).and_then(NonZeroU64::new),
-        input_tokens: number(input[0]).and_then(NonZeroU64::new),
-        output_tokens: number(output[0]).and_then(NonZeroU64::new),
+    Windows {
+        requests: minute(of_anthropic).or_else(|| unnamed(requests)),
+        tokens: unnamed(tokens),
+        input_tokens: minute(input),
+        output_tokens: minute(output),
     }
+}
+
+/// Most servers name no window: a look at the few names that an answer has is cheaper than a search for each of [`WINDOWS`].
+fn has_windows(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| name.as_str().contains("-ratelimit-"))
 }
 
 /// Until a time as RFC 3339 writes it, read against the server's own clock.
@@ -89,19 +97,13 @@ fn until(time: &str, now: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use ::http::header::{HeaderName, HeaderValue};
     use proptest::prelude::*;
 
     use super::*;
-
-    type Lines<'a> = &'a [(&'static str, &'a str)];
-
-    fn headers(lines: Lines<'_>) -> HeaderMap {
-        lines
-            .iter()
-            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).expect("a header")))
-            .collect()
-    }
+    use crate::{
+        named_limits::Allowed,
+        wire::{Lines, headers},
+    };
 
     #[test]
     fn only_a_window_that_is_used_up_asks_for_a_wait() {
@@ -170,20 +172,20 @@ mod tests {
     }
 
     #[test]
-    fn windows_of_a_minute_say_what_is_allowed_in_it() {
+    fn an_answer_reports_how_full_its_windows_are() {
         let openai = |limit: &'static str, remaining: &'static str, reset: &'static str| {
             let lines: Vec<(&'static str, &str)> = vec![
                 ("x-ratelimit-limit-requests", limit),
                 ("x-ratelimit-remaining-requests", remaining),
                 ("x-ratelimit-reset-requests", reset),
             ];
-            allowed(&headers(&lines)).requests.map(NonZeroU64::get)
+            reported(&headers(&lines)).of_about_a_minute().requests.map(NonZeroU64::get)
         };
         let rows = [
             ("500", "499", "120ms", Some(500)),
             ("60", "30", "30s", Some(60)),
             ("100", "40", "36", Some(100)),
-            // Of a day, a second, and one that is full and so says nothing of its length.
+            // Of a day, of a second, and a full one, whose length is unknown.
             ("14400", "14370", "2m59.56s", None),
             ("10", "5", "0.5", None),
             ("60", "60", "0s", None),
@@ -195,13 +197,16 @@ mod tests {
         for (limit, remaining, reset, expected) in rows {
             assert_eq!(openai(limit, remaining, reset), expected, "{limit} {remaining} {reset}");
         }
-        let tokens = allowed(&headers(&[
+        let tokens = reported(&headers(&[
             ("x-ratelimit-limit-tokens", "150000"),
             ("x-ratelimit-remaining-tokens", "149984"),
             ("x-ratelimit-reset-tokens", "6ms"),
         ]));
-        assert_eq!(tokens, Allowed { tokens: NonZeroU64::new(150_000), ..Allowed::default() });
-        let anthropic = allowed(&headers(&[
+        let [limit, used] = [150_000, 16].map(|number| NonZeroU64::new(number).expect("a number"));
+        let filling = Filling { limit, used, empty_in: Duration::from_millis(6) };
+        assert_eq!(tokens, Windows { tokens: Some(Window::Unnamed(filling)), ..Windows::default() });
+        assert_eq!(tokens.of_about_a_minute(), Allowed { tokens: Some(limit), ..Allowed::default() });
+        let anthropic = reported(&headers(&[
             ("anthropic-ratelimit-requests-limit", "50"),
             ("anthropic-ratelimit-tokens-limit", "8000"),
             ("anthropic-ratelimit-input-tokens-limit", "30000"),
@@ -213,8 +218,8 @@ mod tests {
             input_tokens: NonZeroU64::new(30_000),
             output_tokens: NonZeroU64::new(8_000),
         };
-        assert_eq!(anthropic, expected);
-        assert_eq!(allowed(&HeaderMap::new()), Allowed::default());
+        assert_eq!(anthropic, expected.and_then(|limit| Some(Window::Minute(limit))));
+        assert_eq!(reported(&HeaderMap::new()), Windows::default());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The headers that settings may add to a call: none that the protocol or gabfest writes, and no key in plain text.
+//! The headers that settings may add to a call: none that the protocol or gabfest sets, and no key in plain text.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::key::{self, KeyRef};
 
 use super::headers;
 
-/// They frame the message; another value would send something else than was meant.
+/// Headers that frame the message; another value would change the request.
 const FRAMING: [HeaderName; 7] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
@@ -31,7 +31,7 @@ pub enum Error {
     Header { name: String, reason: &'static str },
 }
 
-/// Whether the headers can be sent, if the keys are where they say.
+/// Checks that the headers can be sent, if the keys are where they say.
 ///
 /// # Errors
 /// A header that settings may not write, or a value that cannot be sent.
@@ -60,7 +60,7 @@ pub fn resolve(written: &BTreeMap<String, String>) -> Result<(HeaderMap, Vec<Sec
 
 enum Value {
     Plain(HeaderValue),
-    /// The place where it is kept.
+    /// The place of a key.
     Kept(KeyRef),
 }
 
@@ -81,10 +81,10 @@ fn unprintable(name: &str) -> Error {
     Error::Header { name: name.to_owned(), reason: "its value is not printable ASCII" }
 }
 
-/// The name of a header that settings may set.
+/// Checks the name of a header from the settings.
 pub fn name(written: &str) -> Result<HeaderName, Error> {
     let fault = |reason: &'static str| Error::Header { name: written.to_owned(), reason };
-    let known = HeaderName::from_bytes(written.as_bytes()).map_err(|_| fault("that is no name of a header"))?;
+    let known = HeaderName::from_bytes(written.as_bytes()).map_err(|_| fault("that is not the name of a header"))?;
     if FRAMING.contains(&known) || headers::is_ours(&known) {
         return Err(fault("gabfest writes it itself"));
     }

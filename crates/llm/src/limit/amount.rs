@@ -1,8 +1,6 @@
-//! What a call uses of its limits, and which part of it each limit counts.
+//! What a call uses of its limits, and which part of it counts for each limit.
 
-use std::num::NonZeroU64;
-
-use crate::receipt::{Allowed, Usage};
+use crate::{named_limits::ByLimit, receipt::Usage};
 
 /// The tokens of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,19 +11,19 @@ pub struct Amount {
     pub output: u64,
 }
 
-/// What a limit of a minute counts.
+/// What a limit per minute counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counted {
     Requests,
     /// Input and output together.
     Tokens,
-    /// Input that was not read from a cache, as Anthropic counts it.
+    /// Input without cache reads, as Anthropic counts it.
     Input,
     Output,
 }
 
 impl Amount {
-    /// Before a call: nothing is known to be cached.
+    /// Before a call, nothing is known to be cached.
     pub(super) fn estimate((input, output): (u64, u64)) -> Self {
         Self { input, uncached_input: input, output }
     }
@@ -50,21 +48,21 @@ impl Counted {
         }
     }
 
-    pub(super) fn of_allowed(self, allowed: &Allowed) -> Option<NonZeroU64> {
+    pub(super) fn named<T: Copy>(self, by_limit: &ByLimit<T>) -> Option<T> {
         match self {
-            Self::Requests => allowed.requests,
-            Self::Tokens => allowed.tokens,
-            Self::Input => allowed.input_tokens,
-            Self::Output => allowed.output_tokens,
+            Self::Requests => by_limit.requests,
+            Self::Tokens => by_limit.tokens,
+            Self::Input => by_limit.input_tokens,
+            Self::Output => by_limit.output_tokens,
         }
     }
 
-    pub(super) fn of_allowed_mut(self, allowed: &mut Allowed) -> &mut Option<NonZeroU64> {
+    pub(super) fn named_mut<T>(self, by_limit: &mut ByLimit<T>) -> &mut Option<T> {
         match self {
-            Self::Requests => &mut allowed.requests,
-            Self::Tokens => &mut allowed.tokens,
-            Self::Input => &mut allowed.input_tokens,
-            Self::Output => &mut allowed.output_tokens,
+            Self::Requests => &mut by_limit.requests,
+            Self::Tokens => &mut by_limit.tokens,
+            Self::Input => &mut by_limit.input_tokens,
+            Self::Output => &mut by_limit.output_tokens,
         }
     }
 }

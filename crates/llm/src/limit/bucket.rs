@@ -1,7 +1,7 @@
-//! Requests or tokens a minute: a counter with debt, since one call may need more tokens than a bucket ever holds.
+//! Requests or tokens per minute: a counter with debt, because one call may need more tokens than a bucket ever holds.
 //!
-//! Not governor, whose limiters keep their rate for life: one that replaces another grants its burst again, while
-//! here what was taken before is still owed when the rate changes.
+//! governor does not fit: its limiters have a fixed rate, and a new one would grant its burst again. Here the debt
+//! remains when the rate changes.
 
 use std::{
     num::NonZeroU64,
@@ -21,21 +21,21 @@ const LONGEST_DEBT: Duration = Duration::from_secs(24 * 3_600);
 
 #[derive(Debug)]
 pub(super) struct Bucket {
-    /// So much may be taken at once after a pause.
+    /// How much may be taken at once after a pause.
     burst: NonZeroU64,
     state: Mutex<State>,
-    /// A wait may be over sooner than it seemed: something was given back, or the rate changed.
+    /// Wakes waiting calls early: something was given back, or the rate changed.
     sooner: Notify,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct State {
     per_minute: NonZeroU64,
-    /// Never none: what is owed is earned at this rate.
+    /// Never zero: the debt is earned at this rate.
     share: Share,
     stopped: bool,
-    /// When all that was taken will have been earned. A call may start whenever that is past, however much it
-    /// needs; the calls after it wait for its debt.
+    /// When the whole debt will have been earned. A call may start after that time, however much it needs; the calls
+    /// after it wait for its debt.
     earned_at: Instant,
 }
 
@@ -45,7 +45,7 @@ impl Bucket {
         Self { burst, state: Mutex::new(state), sooner: Notify::new() }
     }
 
-    /// Waits until nothing is owed, but for what a burst allows.
+    /// Waits until the debt is within the burst.
     pub(super) async fn clear(&self) {
         loop {
             match self.clear_at() {
@@ -75,7 +75,7 @@ impl Bucket {
 
     pub(super) fn take(&self, amount: u64) {
         let mut state = self.lock();
-        // What was not used before now is not saved up: that would let a minute see more than the limit.
+        // Unused time is not saved up: otherwise a minute could exceed the limit.
         let now = Instant::now();
         let later = state.earned_at.max(now) + state.time_for(amount);
         state.earned_at = later.min(now + LONGEST_DEBT);
@@ -89,7 +89,7 @@ impl Bucket {
         self.sooner.notify_one();
     }
 
-    /// What is owed stays owed, and is earned at the new rate from now on.
+    /// The debt remains, and is earned at the new rate from now on.
     pub(super) fn set_share(&self, share: Share) {
         let mut state = self.lock();
         state.stopped = share.is_none();
@@ -115,14 +115,14 @@ impl Bucket {
         }
     }
 
-    /// The state is whole even where a holder of the lock panicked.
+    /// The state is consistent even if a holder of the lock panicked.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// What is owed takes this much longer to be earned.
+    /// Stretches the time until the debt is earned.
     fn slow_down(&mut self, factor: f64) {
         let now = Instant::now();
         let owed = self.earned_at.saturating_duration_since(now).as_secs_f64() * factor;

@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::share::Share;
 
-/// Far above what one process can hold in flight, and below what a semaphore can count.
+/// Far more calls than one process can have in flight, and less than a semaphore can count.
 const MOST: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Slots {
 #[derive(Debug)]
 struct Size {
     slots: usize,
-    /// Calls in flight beyond them: their slots go when they end.
+    /// Calls in flight beyond them: their slots disappear when they end.
     surplus: usize,
 }
 
@@ -63,7 +63,7 @@ impl Slots {
         self.lock().surplus == 0
     }
 
-    /// Two numbers are whole even where a holder of the lock panicked.
+    /// Two numbers are consistent even if a holder of the lock panicked.
     fn lock(&self) -> MutexGuard<'_, Size> {
         self.size.lock().unwrap_or_else(PoisonError::into_inner)
     }

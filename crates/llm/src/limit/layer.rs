@@ -8,7 +8,7 @@ use crate::{
     Error,
     call::{Call, Named, Reply, Request},
     estimate,
-    receipt::Allowed,
+    named_limits::Windows,
 };
 
 use super::{amount::Amount, limiter::Limiter};
@@ -20,7 +20,7 @@ pub struct Limited<C> {
     limit: Arc<Limiter>,
 }
 
-/// One try of a call. It reports its rate-limit wait even where it failed, so that retries can add the waits up.
+/// One try of a call. It reports its rate-limit wait even if it failed, so that retries can add the waits up.
 #[derive(Debug)]
 pub struct Attempt<T> {
     pub waited: Duration,
@@ -46,16 +46,17 @@ impl<C> Limited<C> {
             if self.limit.counts_tokens() { Amount::estimate(estimate::reserve(request)) } else { Amount::default() };
         let permit = self.limit.acquire(estimate).await;
         let waited = permit.waited();
-        let outcome = self.inner.ask(request).await;
-        match &outcome {
+        let mut outcome = self.inner.ask(request).await;
+        match &mut outcome {
             Ok(reply) => {
-                let receipt = reply.receipt();
+                let receipt = reply.receipt_mut();
                 if let Some(pause) = receipt.used_up_for {
                     self.limit.pause(pause);
                 }
-                // The call itself counts for a limit that it brings only with what it used, not with its estimate.
+                // For a limit that the call's own answer brings, only its actual use counts, not its estimate.
                 permit.settle(receipt.usage.into());
-                self.learn(receipt.allowed);
+                self.learn(&receipt.windows);
+                receipt.learned = self.limit.learned();
             }
             Err(error) => {
                 if let Error::Throttled { after: Some(after), .. } = error {
@@ -64,7 +65,7 @@ impl<C> Limited<C> {
                 if !error.may_have_been_charged() {
                     permit.settle(Amount::default());
                 }
-                // Otherwise the reply was lost, but not the work: the estimate stands.
+                // Otherwise the reply was lost, but not the work: keep the estimate.
             }
         }
         Attempt { waited, outcome }
@@ -72,12 +73,13 @@ impl<C> Limited<C> {
 }
 
 impl<C> Limited<C> {
-    fn learn(&self, allowed: Allowed) {
-        if allowed == Allowed::default() || !self.limit.learn(allowed) {
+    fn learn(&self, reported: &Windows) {
+        if *reported == Windows::default() || !self.limit.learn(reported) {
             return;
         }
+        let learned = self.limit.learned();
         let [requests, tokens, input, output] =
-            [allowed.requests, allowed.tokens, allowed.input_tokens, allowed.output_tokens]
+            [learned.requests, learned.tokens, learned.input_tokens, learned.output_tokens]
                 .map(|limit| limit.map_or(0, NonZeroU64::get));
         tracing::info!(
             requests,
@@ -139,10 +141,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_call_used_depends_on_how_it_ended() {
+    async fn the_used_amount_depends_on_how_the_call_ended() {
         let (endpoint, message, partial) = (String::new, String::new, String::new);
         let usage = Usage { input: 20, output: 10, ..Usage::default() };
-        // The estimate is 60 tokens, at one a second; the wait of the next call tells what was kept of it.
+        // The estimate is 60 tokens, at one a second; the next call's wait shows how much of it was kept.
         let rows = [
             (Ok(Reply { receipt: Receipt { usage, ..Receipt::default() }, ..Reply::default() }), 30),
             (Err(Error::Refused { endpoint: endpoint(), status: 400, message: message() }), 0),
@@ -162,7 +164,7 @@ mod tests {
             Ok(Reply { receipt: Receipt { usage, used_up_for, ..Receipt::default() }, ..Reply::default() }),
             40,
         )]);
-        let request = Request { max_tokens: Some(60), ..Request::default() };
+        let request: Request = Request { max_tokens: Some(60), ..Request::default() };
         for (outcome, seconds) in rows {
             let shown = format!("{outcome:?}");
             let settings = Settings { tokens_per_minute: NonZeroU64::new(60), ..Settings::default() };

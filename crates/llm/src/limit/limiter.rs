@@ -20,15 +20,15 @@ use super::{
     concurrency::{Slot, Slots},
     settings::Settings,
     share::Share,
+    steady::Evidence,
 };
-use crate::receipt::Allowed;
+use crate::named_limits::{Allowed, Windows};
 
-/// After a pause, a fourth of a minute's worth may start at once under a limit that the provider names: its own windows
-/// allow a whole minute's worth.
+/// After a pause, a quarter of a minute's worth may start at once under a limit that the provider names: its own
+/// windows allow a whole minute's worth.
 const BURST_PART: u64 = 4;
 
-/// The limits of one endpoint, with what has been used of them. Those that the settings do not name may come from the
-/// provider.
+/// The limits of one endpoint, with their current use. The provider may add limits that the settings do not have.
 #[derive(Debug)]
 pub struct Limiter {
     slots: Option<Arc<Slots>>,
@@ -44,11 +44,15 @@ pub struct Limiter {
     paused_until_micros: AtomicU64,
 }
 
-/// What others say of the limits.
+/// Limits from other sources than the settings.
 #[derive(Debug)]
 struct Known {
     share: Share,
-    allowed: Allowed,
+    /// One for each of [`Counted::ALL`].
+    evidence: [Evidence; Counted::ALL.len()],
+    learned: Allowed,
+    /// What the last answer reported.
+    reported: Windows,
 }
 
 /// Permission for one call. Dropped without being settled, it keeps its estimate: the call may have used it.
@@ -71,14 +75,19 @@ impl Limiter {
                 own(settings, counted).map_or_else(OnceLock::new, |rate| OnceLock::from(Bucket::new(rate, burst)))
             }),
             settings: *settings,
-            known: std::sync::Mutex::new(Known { share: Share::WHOLE, allowed: Allowed::default() }),
+            known: std::sync::Mutex::new(Known {
+                share: Share::WHOLE,
+                evidence: Default::default(),
+                learned: Allowed::default(),
+                reported: Windows::default(),
+            }),
             turnstile: Mutex::new(()),
             born: Instant::now(),
             paused_until_micros: AtomicU64::new(0),
         })
     }
 
-    /// Sets the part of these limits that this process may use; without it, all. A new share grants nothing twice, and
+    /// Sets the part of these limits that this process may use; by default, all. A new share grants nothing twice, and
     /// calls in flight finish.
     pub fn set_share(&self, share: Share) {
         if let Some(slots) = &self.slots {
@@ -91,19 +100,25 @@ impl Limiter {
         }
     }
 
-    /// Takes the limits that the provider names, where the settings name none or higher ones. Whether they are news.
-    pub fn learn(&self, allowed: Allowed) -> bool {
+    /// Takes what an answer reports of the provider's windows. A limit of a minute holds from then on, where the settings
+    /// name none or a higher one, unless they say that nothing is learned. Whether a limit is news.
+    pub fn learn(&self, reported: &Windows) -> bool {
         let mut known = self.known();
+        known.reported = *reported;
+        if !self.settings.learn {
+            return false;
+        }
         let mut is_news = false;
-        for (counted, bucket) in Counted::ALL.into_iter().zip(&self.buckets) {
+        for (place, (counted, bucket)) in Counted::ALL.into_iter().zip(&self.buckets).enumerate() {
             // A reply without a header takes nothing back.
-            let Some(told) = counted.of_allowed(&allowed) else { continue };
-            if counted.of_allowed(&known.allowed) == Some(told) {
+            let Some(window) = counted.named(reported) else { continue };
+            let Some(named) = known.evidence[place].take(window) else { continue };
+            if counted.named(&known.learned) == Some(named) {
                 continue;
             }
-            *counted.of_allowed_mut(&mut known.allowed) = Some(told);
+            *counted.named_mut(&mut known.learned) = Some(named);
             is_news = true;
-            let rate = own(&self.settings, counted).map_or(told, |own| own.min(told));
+            let rate = own(&self.settings, counted).map_or(named, |own| own.min(named));
             match bucket.get() {
                 Some(bucket) => bucket.set_rate(rate),
                 None => {
@@ -117,10 +132,16 @@ impl Limiter {
         is_news
     }
 
-    /// What the provider said so far that it allows in a minute.
+    /// The limits of a minute that the provider named so far.
     #[must_use]
-    pub fn allowed(&self) -> Allowed {
-        self.known().allowed
+    pub fn learned(&self) -> Allowed {
+        self.known().learned
+    }
+
+    /// The windows that the last answer reported.
+    #[must_use]
+    pub fn reported(&self) -> Windows {
+        self.known().reported
     }
 
     /// Whether no more calls are in flight than the share allows.
@@ -169,7 +190,7 @@ impl Limiter {
         self.paused_until_micros.fetch_max(micros, Ordering::Relaxed);
     }
 
-    /// The rest of the pause; `None` when there is none.
+    /// The rest of the pause; `None` if there is none.
     #[must_use]
     pub fn paused_for(&self) -> Option<Duration> {
         let until = Duration::from_micros(self.paused_until_micros.load(Ordering::Relaxed));
@@ -183,12 +204,12 @@ impl Limiter {
         self.paused_for().is_none() && self.buckets().all(|(_, bucket)| bucket.is_clear())
     }
 
-    /// Those that there are.
+    /// The existing buckets.
     fn buckets(&self) -> impl Iterator<Item = (Counted, &Bucket)> {
         Counted::ALL.into_iter().zip(&self.buckets).filter_map(|(counted, bucket)| Some((counted, bucket.get()?)))
     }
 
-    /// It is whole even where a holder of the lock panicked.
+    /// It is consistent even if a holder of the lock panicked.
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -196,7 +217,7 @@ impl Limiter {
     async fn pause_over(&self) {
         while let Some(left) = self.paused_for() {
             let now = Instant::now();
-            // In pieces: an instant cannot hold what a hostile `Retry-After` may say.
+            // In pieces: an instant cannot hold the time of a hostile `Retry-After`.
             sleep_until(now + left.min(Duration::from_secs(3_600))).await;
         }
     }
@@ -221,7 +242,7 @@ impl Permit {
     }
 }
 
-/// What the settings allow in a minute.
+/// The limit per minute from the settings.
 fn own(settings: &Settings, counted: Counted) -> Option<NonZeroU64> {
     match counted {
         Counted::Requests => settings.requests_per_minute.map(NonZeroU64::from),
@@ -233,6 +254,7 @@ fn own(settings: &Settings, counted: Counted) -> Option<NonZeroU64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::named_limits::Window;
 
     fn tokens(count: u64) -> Amount {
         Amount { input: count, uncached_input: count, output: 0 }
@@ -244,10 +266,11 @@ mod tests {
             tokens_per_minute: NonZeroU64::new(tokens),
             concurrency: NonZeroU32::new(concurrency),
             burst: NonZeroU32::new(burst),
+            learn: true,
         })
     }
 
-    /// Starts of `calls` calls that all ask at once, each held for `held` and settled at `actual`.
+    /// Start times of `calls` simultaneous calls, each held for `held` and settled at `actual`.
     async fn starts(limit: &Arc<Limiter>, calls: usize, estimate: u64, actual: u64, held: Duration) -> Vec<Duration> {
         let began = Instant::now();
         let mut tasks = Vec::new();
@@ -296,10 +319,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn tokens_are_owed_and_then_settled() {
-        // A call may need more than a minute holds, and the next one pays for it.
+        // A call may need more than a minute holds, and the next one waits for it.
         let starts_full = starts(&limit(0, 6_000, 0, 0), 3, 12_000, 12_000, Duration::ZERO).await;
         assert_eq!(starts_full.iter().map(Duration::as_secs).collect::<Vec<_>>(), [0, 120, 240]);
-        // Estimated at a minute each, but used a tenth: whoever waits is let through once that is known.
+        // Estimated at a minute each, but used a tenth: waiting calls start once that is known.
         let starts_less = starts(&limit(0, 6_000, 0, 0), 3, 6_000, 600, Duration::from_secs(1)).await;
         assert_eq!(starts_less.iter().map(Duration::as_secs).collect::<Vec<_>>(), [0, 6, 12]);
         // Used ten times as much: the debt grows.
@@ -327,7 +350,7 @@ mod tests {
         for limit in [limit(0, 0, 0, 0), limit(60_000, 0, 0, 0), limit(0, 60_000_000, 4, 0)] {
             assert_eq!(limit.paused_for(), None);
             limit.pause(Duration::from_secs(30));
-            // A shorter one does not end it.
+            // A shorter pause does not end it.
             limit.pause(Duration::from_secs(5));
             assert_eq!(limit.paused_for(), Some(Duration::from_secs(30)));
             let starts = starts(&limit, 3, 1, 1, Duration::ZERO).await;
@@ -351,7 +374,7 @@ mod tests {
         assert_eq!(next.waited(), Duration::ZERO);
     }
 
-    /// Starts of calls that come as fast as they may, while the share changes.
+    /// Start times of calls that start as soon as possible, while the share changes.
     async fn starts_while(limit: &Arc<Limiter>, lasts: Duration, changes: &[(u64, Share)]) -> Vec<Duration> {
         let began = Instant::now();
         let mut starts = Vec::new();
@@ -388,11 +411,11 @@ mod tests {
             (1..60).map(|second| (second, Share::new(1 + u32::try_from(second % 2).unwrap(), 4))).collect();
         for limit in [limit(240, 0, 0, 40), limit(0, 2_400, 0, 0)] {
             limit.set_share(Share::new(1, 4));
-            // What a burst allows is used up.
+            // The burst is used up.
             let first = starts_while(&limit, Duration::from_secs(60), &[]).await;
             assert!(first.len() <= 70, "{}", first.len());
             let starts = starts_while(&limit, Duration::from_secs(60), &changes).await;
-            // Half the minute at a quarter, half at two quarters; a larger share has a larger burst, but once.
+            // Half the minute at a quarter, half at two quarters; a larger share has a larger burst, but only once.
             assert!((85..=101).contains(&starts.len()), "{limit:?} {}", starts.len());
         }
     }
@@ -451,28 +474,28 @@ mod tests {
         assert!(soon(Arc::clone(&limit)).await.is_err());
     }
 
-    fn allowed(requests: u64, tokens: u64, input_tokens: u64, output_tokens: u64) -> Allowed {
+    fn minutes(requests: u64, tokens: u64, input_tokens: u64, output_tokens: u64) -> Windows {
         let [requests, tokens, input_tokens, output_tokens] =
-            [requests, tokens, input_tokens, output_tokens].map(NonZeroU64::new);
-        Allowed { requests, tokens, input_tokens, output_tokens }
+            [requests, tokens, input_tokens, output_tokens].map(|limit| NonZeroU64::new(limit).map(Window::Minute));
+        Windows { requests, tokens, input_tokens, output_tokens }
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_lower_of_the_own_and_the_provider_s_limit_holds() {
         let rows = [
             // Own limit, the provider's, and the calls of five minutes.
-            (60, allowed(30, 0, 0, 0), 150),
-            (60, allowed(90, 0, 0, 0), 300),
-            (0, allowed(30, 0, 0, 0), 156),
-            (0, allowed(0, 300, 0, 0), 156),
-            (0, allowed(0, 0, 300, 0), 156),
-            (0, allowed(0, 0, 0, 300), 100_000),
+            (60, minutes(30, 0, 0, 0), 150),
+            (60, minutes(90, 0, 0, 0), 300),
+            (0, minutes(30, 0, 0, 0), 156),
+            (0, minutes(0, 300, 0, 0), 156),
+            (0, minutes(0, 0, 300, 0), 156),
+            (0, minutes(0, 0, 0, 300), 100_000),
         ];
-        for (own, told, calls) in rows {
+        for (own, named, calls) in rows {
             let limit = limit(own, 0, 0, 0);
-            assert!(limit.learn(told), "news");
-            assert!(!limit.learn(told) && !limit.learn(Allowed::default()), "no news");
-            assert_eq!(limit.allowed(), told);
+            assert!(limit.learn(&named), "news");
+            assert!(!limit.learn(&named) && !limit.learn(&Windows::default()), "no news");
+            assert_eq!(limit.learned(), named.of_about_a_minute());
             let within = Duration::from_secs(300);
             let began = Instant::now();
             let mut count = 0;
@@ -480,26 +503,26 @@ mod tests {
                 count += 1;
             }
             let most = calls + calls / 100 + 1;
-            assert!((calls..=most).contains(&count), "{own} {told:?}: {count}");
+            assert!((calls..=most).contains(&count), "{own} {named:?}: {count}");
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_provider_that_raises_its_limit_is_believed_up_to_the_own_one() {
         let limit = limit(60, 0, 0, 0);
-        for (told, seconds) in [(6, 10), (600, 1), (30, 2)] {
-            assert!(limit.learn(allowed(told, 0, 0, 0)));
+        for (named, seconds) in [(6, 10), (600, 1), (30, 2)] {
+            assert!(limit.learn(&minutes(named, 0, 0, 0)));
             limit.acquire(tokens(1)).await;
-            assert_eq!(limit.acquire(tokens(1)).await.waited(), Duration::from_secs(seconds), "{told}");
+            assert_eq!(limit.acquire(tokens(1)).await.waited(), Duration::from_secs(seconds), "{named}");
             tokio::time::sleep(Duration::from_secs(60)).await;
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_provider_allows_is_shared_like_the_own_limits() {
+    async fn learned_limits_are_shared_like_configured_ones() {
         let limit = limit(0, 0, 0, 0);
         limit.set_share(Share::new(1, 2));
-        limit.learn(allowed(60, 0, 0, 0));
+        limit.learn(&minutes(60, 0, 0, 0));
         let starts = starts_while(&limit, Duration::from_secs(120), &[]).await;
         assert!((60..=68).contains(&starts.len()), "{}", starts.len());
         limit.set_share(Share::NONE);
@@ -507,14 +530,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn settings_can_say_that_nothing_is_learned() {
+        let limit = Limiter::new(&Settings { learn: false, ..Settings::default() });
+        let told = minutes(1, 1, 1, 1);
+        assert!(!limit.learn(&told));
+        assert_eq!((limit.learned(), limit.reported()), (Allowed::default(), told));
+        for _ in 0..100 {
+            assert_eq!(limit.acquire(tokens(10)).await.waited(), Duration::ZERO);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn cached_input_does_not_count_for_a_limit_of_input() {
         let cached = Amount { input: 10_000, uncached_input: 10, output: 5 };
-        for (told, waits) in [(allowed(0, 0, 60, 0), 0), (allowed(0, 60, 0, 0), 9_990)] {
+        for (named, waits) in [(minutes(0, 0, 60, 0), 0), (minutes(0, 60, 0, 0), 9_990)] {
             let limit = limit(0, 0, 0, 0);
-            limit.learn(told);
+            limit.learn(&named);
             limit.acquire(Amount { input: 10_000, uncached_input: 10_000, output: 5 }).await.settle(cached);
             let waited = limit.acquire(tokens(1)).await.waited().as_secs();
-            assert!(waited >= waits && waited < waits + 30, "{told:?} {waited}");
+            assert!(waited >= waits && waited < waits + 30, "{named:?} {waited}");
         }
     }
 }

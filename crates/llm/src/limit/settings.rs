@@ -5,16 +5,23 @@ use std::num::{NonZeroU32, NonZeroU64};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is absent is not limited. All workers of a coordinator share these, by their slots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+/// Absent limits do not apply. All workers of a coordinator share the limits in proportion to their slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Settings {
     pub requests_per_minute: Option<NonZeroU32>,
     /// Input and output together.
     pub tokens_per_minute: Option<NonZeroU64>,
-    /// Calls that may be in flight at once.
+    /// Calls in flight at the same time.
     pub concurrency: Option<NonZeroU32>,
-    /// Requests that may start at once when there was a pause before them; 1 where absent, so that no minute
-    /// sees more than the limit.
+    /// Requests that may start at once after a pause; 1 if absent, so that no minute exceeds the limit.
     pub burst: Option<NonZeroU32>,
+    /// Whether gabfest also keeps the limits per minute that the provider names in its answers, if these are absent or higher.
+    pub learn: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { requests_per_minute: None, tokens_per_minute: None, concurrency: None, burst: None, learn: true }
+    }
 }

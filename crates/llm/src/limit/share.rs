@@ -1,6 +1,6 @@
 //! The part of an endpoint's limits that this process may use: workers share the limits in proportion to their slots.
 
-/// So many slots of a fleet's. A process without a fleet has all of them.
+/// This many of all slots of a fleet. A process without a fleet has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     slots: u32,
@@ -9,7 +9,7 @@ pub struct Share {
 
 impl Share {
     pub const WHOLE: Self = Self { slots: 1, of: 1 };
-    /// Nothing that has a limit may start.
+    /// No limited call may start.
     pub const NONE: Self = Self { slots: 0, of: 1 };
 
     #[must_use]

@@ -1,4 +1,4 @@
-//! What the mock agent does besides talking: a tool call or an action where the request offers one that fits.
+//! The mock agent's actions: a tool call or an action, if the request offers a suitable one.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ pub(crate) struct Deeds {
     pub(crate) actions: Vec<String>,
 }
 
-/// At most one deed a turn: the best tool, else the action that the plugins suggest.
+/// At most one action per turn: the best tool, or else the action that the plugins suggest.
 pub(crate) fn suggested(request: &Request, last: &str, key: Key) -> Deeds {
     if let Some(call) = best_tool(&request.tools, last, key) {
         return Deeds { tool_calls: vec![call], actions: Vec::new() };
@@ -21,7 +21,7 @@ pub(crate) fn suggested(request: &Request, last: &str, key: Key) -> Deeds {
     Deeds { tool_calls: Vec::new(), actions: action.into_iter().map(str::to_owned).collect() }
 }
 
-/// (part of the plugin's name, beginnings of words that must all be there, the action). More particular rows first.
+/// (part of the plugin's name, word prefixes that must all occur, the action). More specific rows come first.
 const ACTIONS: [(&str, &[&str], &str); 22] = [
     ("github", &["search", "code"], "SEARCH_GITHUB_CODE"),
     ("github", &["search", "issue"], "SEARCH_GITHUB_ISSUES"),
@@ -56,7 +56,7 @@ fn plugin_action(plugin: &str, last: &str) -> Option<&'static str> {
         .map(|(_, _, action)| *action)
 }
 
-/// Plugins come as names or as objects with a name; those switched off do nothing.
+/// Plugins are names or objects with a name; disabled ones do nothing.
 fn plugin_names(request: &Request) -> impl Iterator<Item = &str> {
     let plugins = request.extra.get("plugins").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     plugins.iter().filter_map(|plugin| match plugin {
@@ -66,7 +66,7 @@ fn plugin_names(request: &Request) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The tool whose name shares most words with the message; none where nothing is shared.
+/// The tool whose name shares most words with the message; `None` if no word is shared.
 fn best_tool(tools: &[Value], last: &str, key: Key) -> Option<FunctionCall> {
     let mut best: Option<(usize, &Value, &str)> = None;
     for tool in tools {
@@ -85,7 +85,7 @@ fn best_tool(tools: &[Value], last: &str, key: Key) -> Option<FunctionCall> {
     })
 }
 
-/// `get_orderStatus` is `get`, `order`, `status`; short parts such as `of` and `get` say nothing.
+/// `get_orderStatus` is `get`, `order`, `status`; short parts such as `of` and `get` are ignored.
 fn name_words(name: &str) -> impl Iterator<Item = String> {
     let mut parts = vec![String::new()];
     for c in name.chars() {
@@ -100,7 +100,7 @@ fn name_words(name: &str) -> impl Iterator<Item = String> {
     parts.into_iter().filter(|part| part.len() > 3)
 }
 
-/// Each required parameter gets the word of the message that suits its type.
+/// Each required parameter gets a word of the message that fits its type.
 fn arguments(function: &Value, last: &str) -> Map<String, Value> {
     let parameters = function.get("parameters");
     let Some(properties) = parameters.and_then(|schema| schema.get("properties")).and_then(Value::as_object) else {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tool_that_fits_is_called_with_what_was_said() {
+    fn the_best_tool_is_called_with_words_of_the_message() {
         let tool = |name: &str, parameters: Value| json!({ "type": "function", "function": { "name": name, "parameters": parameters } });
         let request = Request {
             tools: vec![

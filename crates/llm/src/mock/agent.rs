@@ -47,7 +47,7 @@ pub(crate) fn speak(request: &Request, key: Key) -> Turn {
     Turn { text, tool_calls: deeds.tool_calls, actions: deeds.actions, notes: Vec::new() }
 }
 
-/// `did`: how the agent speaks of what it does besides.
+/// `did`: how the agent describes its action.
 fn compose(last: &str, earlier: &[&str], did: Option<&str>, key: Key) -> String {
     let mut subjects = earlier.iter().copied().chain([last]).map(topics::topic_of);
     let topic = subjects.find(|topic| topic.is_known()).unwrap_or(&topics::GENERAL);
@@ -84,7 +84,7 @@ fn compose(last: &str, earlier: &[&str], did: Option<&str>, key: Key) -> String 
 }
 
 fn help(last: &str, earlier: &[&str], topic: &Topic, key: Key) -> String {
-    // A first message that only got a question back has had no advice yet.
+    // If the first message only led to a question, there was no advice yet.
     let asked_back = earlier.first().is_some_and(|first| is_vague(first, topics::topic_of(first)));
     let stage = earlier.len() - usize::from(asked_back);
     let learns = || earlier.iter().copied().chain([last]).any(topics::wants_to_learn);
@@ -155,7 +155,7 @@ fn spoken_by(messages: &[Message], role: MessageRole) -> impl Iterator<Item = &s
     messages.iter().filter(move |message| message.role == role).map(|message| message.content.as_str())
 }
 
-/// The tool's answer, where that is what the agent has to speak about.
+/// The tool's answer, if the agent has to report it.
 fn tool_result(messages: &[Message]) -> Option<&str> {
     messages.last().filter(|message| message.role == MessageRole::Tool).map(|message| message.content.as_str())
 }

@@ -22,6 +22,8 @@ pub(crate) struct Answer {
     pub(crate) notes: Vec<Annotation>,
     pub(crate) finish: Finish,
     pub(crate) usage: Usage,
+    /// Drawn as a reply of the agent that is not a good one.
+    pub(crate) is_failure: bool,
 }
 
 /// The role that the mock plays: the context's, else the one that the model's name suggests (`mock-user`), else the agent.
@@ -36,7 +38,7 @@ pub(crate) fn role_of(request: &Request, model: &str) -> Role {
     }
 }
 
-/// The call's own key: the same for every try of it, wherever and whenever it is made.
+/// The call's own key: the same for every try, at any place and time.
 pub(crate) fn key_of(request: &Request, role: Role) -> Key {
     let context = &request.context;
     let key = Key::of_call(request.seed, role.name(), context);
@@ -46,11 +48,15 @@ pub(crate) fn key_of(request: &Request, role: Role) -> Key {
 pub(crate) fn answer(behaviour: &Behaviour, request: &Request, role: Role, key: Key) -> Answer {
     let context = &request.context;
     let last = request.messages.last().map_or("", |message| message.content.as_str());
+    let mut is_failure = false;
     let turn = if let Some(rule) = behaviour.rule_for(role, &context.scenario, last) {
         scripted(rule, key)
     } else {
         match role {
-            Role::Agent => played(behaviour, request, key),
+            Role::Agent => {
+                is_failure = fails(behaviour, request);
+                played(behaviour, request, is_failure, key)
+            }
             Role::UserSim => say(behaviour.user_faults.spoil(user::speak(request, key), key)),
             Role::Judge | Role::Scorer => {
                 let (text, is_cut) = judge::speak(request, behaviour.judge, key);
@@ -62,15 +68,20 @@ pub(crate) fn answer(behaviour: &Behaviour, request: &Request, role: Role, key: 
             }
         }
     };
-    finish(turn, request)
+    Answer { is_failure, ..finish(turn, request) }
 }
 
-fn played(behaviour: &Behaviour, request: &Request, key: Key) -> agent::Turn {
+/// Whether the agent's reply in this turn is not a good one.
+fn fails(behaviour: &Behaviour, request: &Request) -> bool {
     let context = &request.context;
     let probability = behaviour.pass_probability(&context.scenario, &context.persona, context.turn);
     let drawn = Key::of_seed(request.seed).text("pass").number(u64::from(context.turn));
-    let mut turn = match &context.cue {
-        _ if !drawn.happens(probability) => say(UNHELPFUL.to_owned()),
+    !drawn.happens(probability)
+}
+
+fn played(behaviour: &Behaviour, request: &Request, is_failure: bool, key: Key) -> agent::Turn {
+    let mut turn = match &request.context.cue {
+        _ if is_failure => say(UNHELPFUL.to_owned()),
         Some(cue) => cue::follow(cue, request, key),
         None => agent::speak(request, key),
     };
@@ -98,7 +109,7 @@ fn say(text: String) -> agent::Turn {
     agent::Turn { text, ..agent::Turn::default() }
 }
 
-/// Adds sentences that say nothing until the reply is as long as was drawn.
+/// Adds filler sentences until the reply has the drawn length.
 fn lengthen(text: &mut String, wanted: u64, key: Key) {
     const MORE: [&str; 4] = [
         " Take all the time that you need.",
@@ -128,5 +139,5 @@ fn finish(turn: agent::Turn, request: &Request) -> Answer {
         tool_calls.iter().map(|call| tokens::of_text(&call.name) + tokens::of_text(&call.arguments)).sum();
     let input = tokens::of_messages(request.messages.iter().map(|message| message.content.as_str()));
     let usage = Usage { input, output: tokens::of_text(&text) + called, ..Usage::default() };
-    Answer { text, tool_calls, actions, notes, finish, usage }
+    Answer { text, tool_calls, actions, notes, finish, usage, is_failure: false }
 }

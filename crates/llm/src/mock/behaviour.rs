@@ -22,15 +22,29 @@ pub struct Behaviour {
     pub judge: JudgeSkill,
     /// The build that it names in its replies (`system_fingerprint`).
     pub fingerprint: Option<String>,
-    /// How often the user says what no user would say.
+    /// How often the user says something that a real user would not say.
     pub user_faults: UserFaults,
     /// Before the reply begins.
     pub latency: Delay,
     /// After the latency, before the first piece of the reply.
     pub ttft: Delay,
-    /// Between pieces of the reply (words with their space).
+    /// The pause between pieces of the reply (words with their space).
     pub inter_token: Delay,
-    /// The least length of the agent's replies; without it they are as long as what they say.
+    /// By how much `latency` grows each minute since the mock started: 0.01 is 1 % of its first value. To test that a soak
+    /// finds it.
+    #[schemars(range(min = 0.0))]
+    #[serde(skip_serializing_if = "is_zero")]
+    pub slow_down_per_minute: f64,
+    /// How much longer than `latency` a reply of the agent takes that is not a good one: 2 is three times as long. To test that slow
+    /// failures flatter nobody.
+    #[schemars(range(min = 0.0))]
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failure_delay: f64,
+    /// How many calls it works on at once: others wait until `latency` and `ttft` of an earlier one are over. 0 (the default) is any
+    /// number. To test that a load finds where it is too much.
+    #[serde(skip_serializing_if = "is_none")]
+    pub at_once: u32,
+    /// The least length of the agent's replies; by default they are not filled up.
     pub tokens: Option<Lengths>,
     /// 0 to 1: how often a call is answered with status 500.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -53,7 +67,7 @@ pub struct PassRule {
     /// Part of the persona's name, in either case; absent: every persona.
     #[serde(default)]
     pub persona: Option<String>,
-    /// From 1; absent: every turn, each drawn by itself.
+    /// From 1; absent: every turn, each drawn separately.
     #[serde(default)]
     pub turn: Option<u32>,
     /// 0 to 1.
@@ -66,7 +80,7 @@ pub struct PassRule {
 pub struct Rule {
     /// Searched for anywhere in the last message that the mock answers.
     pub when: Pattern,
-    /// Whom the mock plays then; absent: anyone.
+    /// Applies only to this role of the mock; absent: to all.
     #[serde(default)]
     pub role: Option<Role>,
     /// Part of the scenario's name, in either case; absent: every scenario.
@@ -86,19 +100,19 @@ pub struct ScriptedCall {
     pub arguments: serde_json::Map<String, Value>,
 }
 
-/// Whom the mock plays.
+/// The role of the mock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     Agent,
     UserSim,
     Judge,
-    /// Asked for numbers, which no rule can script.
+    /// Measurements, which no rule can script.
     #[serde(skip)]
     Scorer,
 }
 
-/// How good the mock judge is at what it does.
+/// How accurate the mock judge is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct JudgeSkill {
@@ -108,19 +122,19 @@ pub struct JudgeSkill {
     /// 0 to 1: how often it finds a good reply good.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub specificity: f64,
-    /// 0 to 1: how often it answers prose where JSON was asked for.
+    /// 0 to 1: how often it answers in prose although JSON was requested.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub malformed_rate: f64,
-    /// 0 to 1: how often its JSON lacks the last field that the form requires.
+    /// 0 to 1: how often its JSON misses the last required field.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub missing_field_rate: f64,
     /// 0 to 1: how often its answer is cut in the middle, as by a token limit.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub cut_rate: f64,
-    /// 0 to 1: how often it quotes words that nobody said, where the form asks for quotes.
+    /// 0 to 1: how often it makes up a quote, if the form has quotes.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub false_quote_rate: f64,
-    /// 0 to 1: how often it cannot tell, where the form allows it.
+    /// 0 to 1: how often it cannot decide, if the form allows that.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub cannot_tell_rate: f64,
     /// Whether every second answer says the opposite, so that an even number of votes ties.
@@ -155,8 +169,8 @@ pub enum DelayKind {
     Lognormal,
 }
 
-/// A uniform distribution of lengths in tokens (of about four characters), at most 65,536. Replies that are shorter
-/// are filled up; none is cut.
+/// A uniform distribution of lengths in tokens (of about four characters), at most 65,536. Shorter replies are filled
+/// up; none is cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Lengths {
@@ -171,7 +185,7 @@ pub struct RateLimit {
     /// 0 to 1: the share of calls that are refused.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub rate: f64,
-    /// What `Retry-After` says, in milliseconds.
+    /// The value of `Retry-After`, in milliseconds.
     pub retry_after_ms: u64,
 }
 
@@ -181,7 +195,7 @@ pub struct RateLimit {
 pub struct Pattern(Regex);
 
 impl Behaviour {
-    /// What cannot be meant: a probability beyond 0 to 1, a shortest time above the longest.
+    /// What is wrong with the settings: a probability outside of 0 to 1, a minimum above its maximum.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         let shares = [
@@ -201,6 +215,14 @@ impl Behaviour {
         let mut shares = shares.into_iter().chain(self.user_faults.shares()).chain(passes);
         if let Some((name, share)) = shares.find(|(_, share)| !(0.0..=1.0).contains(share)) {
             return Some(format!("{name} is {share}, and must be from 0 to 1"));
+        }
+        let slow_down = self.slow_down_per_minute;
+        if !slow_down.is_finite() || slow_down < 0.0 {
+            return Some(format!("slow_down_per_minute is {slow_down}, and must be 0 or more"));
+        }
+        let longer = self.failure_delay;
+        if !longer.is_finite() || longer < 0.0 {
+            return Some(format!("failure_delay is {longer}, and must be 0 or more"));
         }
         let delays = [("latency", self.latency), ("ttft", self.ttft), ("inter_token", self.inter_token)];
         delays.into_iter().find_map(|(name, delay)| {
@@ -244,6 +266,15 @@ impl Behaviour {
                 && rule.when.is_match(last_message)
         })
     }
+}
+
+/// Left out, so that what was asked of the mock keeps its digest.
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
+}
+
+fn is_none(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Default for JudgeSkill {
@@ -299,7 +330,7 @@ impl Delay {
                 if self.max_ms > 0.0 { drawn.min(self.max_ms) } else { drawn }
             }
         };
-        // A day bounds what a wild sigma can draw and what a Duration can hold.
+        // A day limits what an extreme sigma can draw and what a Duration can hold.
         const DAY_MS: f64 = 86_400_000.0;
         if ms.is_nan() { Duration::ZERO } else { Duration::from_secs_f64(ms.clamp(0.0, DAY_MS) / 1_000.0) }
     }

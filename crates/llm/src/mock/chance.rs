@@ -27,7 +27,7 @@ impl Key {
         Self(mix(self.0.rotate_left(23) ^ number))
     }
 
-    /// The length goes in too, so that `"ab", "c"` and `"a", "bc"` differ.
+    /// Includes the length, so that `"ab", "c"` and `"a", "bc"` differ.
     pub(crate) fn text(self, text: &str) -> Self {
         let mut key = self.number(text.len() as u64);
         for chunk in text.as_bytes().chunks(8) {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_label_has_the_same_key_for_ever() {
-        // Written down once: recorded runs are compared across versions.
+        // A fixed value: recorded runs are compared across versions.
         let key = Key::new(7).text("pass").number(3);
         assert_eq!(key.value(), 17_061_546_656_998_148_498);
         assert_eq!(key.pick(&["a", "b", "c", "d"]), "b");

@@ -1,4 +1,4 @@
-//! The mock agent in a scripted scenario: it does what its cue says.
+//! The mock agent in a scripted scenario: it follows its cue.
 
 use crate::{
     chat::Request,
@@ -11,7 +11,7 @@ use super::{
     chance::Key,
 };
 
-/// Tools are called once: where their results are there already, only the text is left to say.
+/// Tools are called once: if their results exist already, only the text remains.
 pub(crate) fn follow(cue: &Cue, request: &Request, key: Key) -> Turn {
     let called = request.messages.iter().rev().take_while(|message| message.role == MessageRole::Tool);
     let has_results = called.into_iter().any(|message| message.tool_call_id.is_some());

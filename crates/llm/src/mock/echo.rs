@@ -1,8 +1,8 @@
-//! How the mock agent repeats the user's words, and what it remembers of earlier turns.
+//! How the mock agent repeats the user's words and refers to earlier turns.
 
 use super::{chance::Key, feeling::Feeling, measure::is_rude, words};
 
-/// Says back what the user said, so that they see it was heard: all of it at first, later the main points.
+/// Repeats what the user said: all of it at first, later the main points.
 pub(crate) fn take_up(last: &str, later: bool) -> Option<String> {
     const LIMIT: usize = 400;
     let all = words::sentences(last).filter(|sentence| !is_greeting(sentence) && !is_rude(sentence));
@@ -21,12 +21,12 @@ pub(crate) fn take_up(last: &str, later: bool) -> Option<String> {
     (!said.is_empty()).then(|| words::shorten(&said.join(" "), 2 * LIMIT))
 }
 
-/// How much a sentence says; a question wants an answer.
+/// How much a sentence matters; a question matters more.
 fn weight(sentence: &str) -> usize {
     words::salient(sentence, 24).len() + 3 * usize::from(sentence.ends_with('?'))
 }
 
-/// A sentence from the agent's side; nothing for one without words.
+/// The sentence from the agent's point of view; `None` if it has no words.
 fn heard(sentence: &str) -> Option<String> {
     let core = without_greeting(sentence).trim_end_matches(['.', '!', '?', ',', ' ']);
     let first = words::words(core).next()?;
@@ -42,7 +42,7 @@ fn heard(sentence: &str) -> Option<String> {
     })
 }
 
-/// What was said before and still counts: the first matter, numbers with the word before them, the name.
+/// Earlier facts that still matter: the first topic, numbers with the word before them, the name.
 pub(crate) fn recollection(last: &str, earlier: &[&str], key: Key) -> Option<String> {
     const MOST: usize = 4;
     let first = earlier.first()?;

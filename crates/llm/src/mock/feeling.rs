@@ -1,4 +1,4 @@
-//! How the user feels, and what a kind agent says to that.
+//! The user's feelings, and a kind agent's answers to them.
 
 use super::words;
 

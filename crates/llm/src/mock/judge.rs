@@ -11,9 +11,9 @@ use super::{
     words,
 };
 
-/// How a `CALL` begins its question. What it asks for is no yes or no, and any other answer would be made up.
+/// The start of a `CALL`'s question. It has no yes-or-no answer, and any other answer would be made up.
 const FUNCTION: &str = "Question: You stand for the function `";
-/// Where the evidence of a question begins and ends: neither the question nor its solved examples are judged.
+/// The start and end of a question's evidence: the question and its solved examples are not judged.
 const MATERIAL: (&str, &str) = ("<<<material ", "\nmaterial ");
 
 /// The judge's whole answer, and whether it was cut.
@@ -62,7 +62,7 @@ fn to_judge(text: &str) -> &str {
     after.rsplit_once(MATERIAL.1).map_or(after, |(material, _)| material)
 }
 
-/// What a judge would point at: the phrase where it was said, else the last thing that the agent said.
+/// The evidence that a judge would name: the bad phrase if there is one, or else the agent's last message.
 fn evidence(messages: &[Message], bad: bool) -> String {
     if bad {
         return UNHELPFUL.to_owned();
@@ -73,11 +73,11 @@ fn evidence(messages: &[Message], bad: bool) -> String {
     words::shorten(&said.unwrap_or_default(), 60)
 }
 
-/// Words that the agent said last, if it said some.
+/// Words of the agent's last message, if it has any.
 fn quote(messages: &[Message]) -> Option<String> {
     let said = messages.iter().rev().find_map(|message| said_in_json(&message.content))?;
     let words = words::shorten(&said, 60);
-    // A single word is no evidence unless it is the whole message.
+    // A single word is not evidence unless it is the whole message.
     (words.split_whitespace().count() >= 2 || words == said).then_some(words)
 }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn its_skill_is_what_was_set() {
+    fn its_accuracy_is_as_configured() {
         let skill = JudgeSkill { sensitivity: 0.8, specificity: 0.9, ..JudgeSkill::default() };
         let trials = 10_000;
         let count =
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_is_what_the_agent_said_last() {
+    fn evidence_is_the_agents_last_message() {
         let messages =
             [Message::user("Turn 1:\nUser: hi\nAgent: one\nTurn 2:\nUser: ho\nAgent: two: three\n\nDecide.")];
         assert_eq!(evidence(&messages, false), "two: three");

@@ -1,4 +1,4 @@
-//! The mock scorer: measures texts by the words that they share, and by a list of rude words.
+//! The mock scorer: compares texts by shared words, and by a list of rude words.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::{
 
 use super::{UNHELPFUL, behaviour::Role, chance::Key, words};
 
-/// Of an embedding: enough for the words of a paragraph to fall on places of their own, mostly.
+/// The length of an embedding: enough that most words of a paragraph get different positions.
 const DIMENSIONS: usize = 256;
 
-/// Of a word; what follows is mostly grammar.
+/// The length of a word's stem; the rest is mostly grammar.
 const STEM_CHARS: usize = 5;
 
 /// A measurement that the mock makes.
@@ -34,13 +34,13 @@ impl Mocked for Moderate {
     }
 }
 
-/// The call's own key: the same for every try of it. Each text counts as a message of the user.
+/// The call's own key: the same for every try, at any place and time. Each text counts as a message of the user.
 pub(crate) fn key_of<M: Measurement>(request: &Request<M>) -> Key {
     let key = Key::of_call(request.seed, Role::Scorer.name(), &request.context);
     request.of.texts().into_iter().fold(key, |key, text| key.text(MessageRole::User.name()).text(text))
 }
 
-/// What a judge writes into the forms of gabfest's own scorer; `None` for every other form.
+/// The judge's values for the forms of gabfest's own scorer; `None` for every other form.
 pub(crate) fn scores(schema: &Value, messages: &[Message]) -> Option<Value> {
     let properties = schema.get("properties")?.as_object()?;
     let material = messages.iter().rev().find_map(|message| material(&message.content))?;
@@ -87,7 +87,7 @@ fn embedding(text: &str) -> Vec<f32> {
     vector
 }
 
-/// The beginnings of the words that matter, or of all where none does.
+/// The stems of the salient words, or of all words if none is salient.
 fn stems(text: &str) -> Vec<String> {
     let stem = |word: &str| word.to_lowercase().chars().take(STEM_CHARS).collect::<String>();
     let salient = words::salient(text, usize::MAX);
@@ -111,7 +111,7 @@ fn follows(context: &str, reply: &str) -> f64 {
     if stems(reply).iter().any(|stem| known.contains(stem)) { 0.95 } else { 0.7 }
 }
 
-/// How many words of each kind of rudeness there are.
+/// The number of words of each kind of rudeness.
 #[derive(Debug, Default)]
 struct Rudeness {
     insults: u32,
@@ -183,7 +183,7 @@ fn categories(text: &str) -> Vec<(String, f64)> {
     rows.into_iter().map(|(name, count)| (name.to_owned(), probability(count))).collect()
 }
 
-/// Each rude word halves the doubt.
+/// Each rude word halves the remaining doubt.
 fn probability(count: u32) -> f64 {
     if count == 0 { 0.001 } else { 1.0 - 0.2 * 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX)) }
 }

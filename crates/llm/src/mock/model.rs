@@ -17,6 +17,7 @@ use super::{
     behaviour::{Behaviour, Role},
     chance::Key,
     measure::{Mocked, key_of},
+    queue::Queue,
     tokens,
     weather::{self, Pace, Trouble},
 };
@@ -28,9 +29,11 @@ pub struct Mock {
     behaviour: Behaviour,
     /// Its behaviour, as a server has its parameters.
     asked_with: Arc<str>,
+    began: Instant,
+    queue: Queue,
 }
 
-/// What comes of one try of a request, before anything is waited for.
+/// The outcome of one try, before any delay.
 #[derive(Debug)]
 pub(crate) struct Outcome<'a, T> {
     pub(crate) role: Role,
@@ -51,20 +54,26 @@ impl Mock {
     #[must_use]
     pub fn new(endpoint_name: impl Into<String>, behaviour: Behaviour) -> Self {
         let asked_with = serde_json::to_string(&behaviour).unwrap_or_default().into();
-        Self { endpoint: endpoint_name.into(), behaviour, asked_with }
+        let began = Instant::now();
+        let queue = Queue::of(behaviour.at_once, began);
+        Self { endpoint: endpoint_name.into(), behaviour, asked_with, began, queue }
     }
 
-    /// What it names its build.
+    /// The name of its build.
     pub(crate) fn fingerprint(&self) -> Option<String> {
         self.behaviour.fingerprint.clone()
     }
 
-    /// `model`: the requested name, which decides the role where the context does not.
+    /// `model`: the requested name, which determines the role if the context does not.
     pub(crate) fn chat(&self, request: &chat::Request, model: &str) -> Outcome<'_, Answer> {
         let role = answer::role_of(request, model);
         let key = answer::key_of(request, role);
         let answer = || answer::answer(&self.behaviour, request, role, key);
-        self.outcome(role, key, request.context.try_number, answer)
+        let mut outcome = self.outcome(role, key, request.context.try_number, answer);
+        if outcome.result.as_ref().is_ok_and(|answer| answer.is_failure) {
+            outcome.pace.first = outcome.pace.first.mul_f64(1.0 + self.behaviour.failure_delay);
+        }
+        outcome
     }
 
     pub(crate) fn measure<M: Mocked>(&self, request: &measure::Request<M>) -> Outcome<'_, Measured<M::Value>> {
@@ -78,10 +87,12 @@ impl Mock {
     fn outcome<T>(&self, role: Role, key: Key, try_number: u32, answer: impl FnOnce() -> T) -> Outcome<'_, T> {
         let trouble = weather::trouble(&self.behaviour, key, try_number);
         let result = trouble.map_or_else(|| Ok(answer()), Err);
-        Outcome { role, pace: weather::pace(&self.behaviour, key, try_number), result, id: key.value() }
+        let mut pace = weather::pace(&self.behaviour, key, try_number, || self.began.elapsed());
+        pace.first += self.queue.wait(Instant::now(), pace.first);
+        Outcome { role, pace, result, id: key.value() }
     }
 
-    /// What of an outcome comes after its first pause, and how long that was.
+    /// The rest of an outcome after its first pause, and the length of that pause.
     async fn first<T>(
         &self,
         start: Instant,
@@ -89,7 +100,7 @@ impl Mock {
         result: Result<T, Trouble>,
     ) -> Result<(T, Duration), Error> {
         if matches!(result, Err(Trouble::Hang)) {
-            // The caller's own limit ends it.
+            // Only the caller's own limit ends it.
             std::future::pending::<()>().await;
         }
         until(start, pace.first).await;
@@ -113,17 +124,17 @@ impl Mock {
         let endpoint = self.endpoint.clone();
         match trouble {
             Trouble::Throttled { after } => {
-                Error::Throttled { endpoint, after: Some(after), message: "the mock was told to throttle".to_owned() }
+                Error::Throttled { endpoint, after: Some(after), message: "the mock throttles this call".to_owned() }
             }
             Trouble::Failed => Error::Unreachable {
                 endpoint,
                 status: Some(500),
-                message: "the mock was told to fail".to_owned(),
+                message: "the mock fails this call".to_owned(),
                 sent: true,
             },
             Trouble::Malformed | Trouble::Hang => Error::Malformed {
                 endpoint,
-                message: "the mock was told to answer nonsense".to_owned(),
+                message: "the mock answers this call with nonsense".to_owned(),
                 partial: String::new(),
             },
         }
@@ -180,7 +191,7 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(' ')
 }
 
-/// Waits until this long after the start; not at all where that is past, since a timer costs a millisecond.
+/// Waits until this long after the start. Returns at once if that time is past, because a timer costs a millisecond.
 pub(crate) async fn until(start: Instant, due: Duration) {
     if due > Duration::ZERO {
         tokio::time::sleep_until(start + due).await;

@@ -1,11 +1,12 @@
-//! A knowledge base that answers questions, as the QnA Maker service does: always the same for the same question.
+//! A knowledge base that answers questions as the QnA Maker service does: always the same for the same question.
 //!
-//! A question that a pair has, but for capitals and marks, scores 100; a pair that has it to the letter comes first. Any other scores by the words that it shares
-//! with the nearest question of a pair (Dice's coefficient), and below [`LEAST_SCORE`] there is no match.
+//! A question that matches a pair except for case and punctuation scores 100; exact matches come first. Any other
+//! question scores by the words that it shares with the nearest question of a pair (Dice's coefficient), and below
+//! [`LEAST_SCORE`] there is no match.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewer words in common are no match.
+/// A lower score is no match.
 pub const LEAST_SCORE: f64 = 30.0;
 
 /// One pair of the knowledge base.
@@ -28,7 +29,7 @@ pub struct Prompt {
     pub id: u32,
 }
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Query {
     pub question: String,
@@ -71,8 +72,8 @@ impl Service {
         service
     }
 
-    /// The best answers with their scores, best first; of equal ones first those that have the question to the letter, then
-    /// in the order of the pairs. Empty: no match.
+    /// The best answers with their scores, best first. Among equal scores, exact matches come first, then the order of
+    /// the pairs. Empty: no match.
     #[must_use]
     pub fn answers(&self, query: &Query) -> Vec<(&Pair, f64)> {
         let words = words(&query.question);
@@ -92,7 +93,7 @@ impl Service {
         let mut found: Vec<(usize, f64)> = scores
             .into_iter()
             .filter(|(index, score)| {
-                // Follow-ups are for those who came by their prompt.
+                // Follow-ups match only after their prompt.
                 let reached = !self.pairs[*index].is_context_only || *score >= 100.0;
                 reached && *score >= query.threshold.max(LEAST_SCORE)
             })
@@ -114,7 +115,7 @@ impl Service {
         for (question, shared) in shared {
             let (pair, length) = self.questions[question];
             let score = 200.0 * shared as f64 / (asked.len() + length) as f64;
-            // As the service gives it: two decimals, and 100 only for the same words in the same order.
+            // As the service reports it: two decimals, and 100 only for the same words in the same order.
             let score = ((score * 100.0).round() / 100.0).min(99.99);
             let known = best.entry(pair).or_default();
             *known = known.max(score);
@@ -128,11 +129,11 @@ fn has_all(pair: &Pair, filters: &[(String, String)]) -> bool {
     filters.iter().all(|(name, value)| pair.metadata.iter().any(|(known, has)| same(known, name) && same(has, value)))
 }
 
-/// Letters and digits in small letters; a script without blanks is one long word.
+/// Letters and digits in lower case; a script without spaces is one long word.
 fn words(text: &str) -> Vec<String> {
     let split = text.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
     let words: Vec<String> = split.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    // Of marks alone, the marks are what is asked.
+    // If there is only punctuation, use it as it is.
     if words.is_empty() { vec![text.trim().to_owned()] } else { words }
 }
 

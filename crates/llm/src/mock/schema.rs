@@ -6,20 +6,20 @@ use serde_json::{Map, Number, Value, json};
 
 use super::chance::Key;
 
-/// What the judge found, to be written into any form.
+/// What the judge found, to fill into any form.
 #[derive(Debug)]
 pub(crate) struct Finding {
     pub(crate) good: bool,
-    /// Says so where the form allows it, whatever is good.
+    /// Says so if the form allows it, whatever `good` is.
     pub(crate) cannot_tell: bool,
-    /// The words that it points at.
+    /// The words that it refers to.
     pub(crate) evidence: String,
-    /// What it quotes of the agent, where the form asks for quotes.
+    /// The words of the agent that it quotes, if the form has quotes.
     pub(crate) quote: Option<String>,
     pub(crate) key: Key,
 }
 
-/// A value that satisfies the schema and says what was found.
+/// A value that satisfies the schema and expresses the finding.
 pub(crate) fn satisfy(schema: &Value, finding: &Finding) -> Value {
     Walk { root: schema, finding, left: Cell::new(MOST_VALUES) }
         .value(schema, Position { name: "", index: 0, depth: 0 })
@@ -39,7 +39,7 @@ struct Walk<'a> {
     left: Cell<u32>,
 }
 
-/// Where in the form: the property's name, and which element of the nearest list.
+/// The position in the form: the property's name, and the index in the nearest list.
 #[derive(Clone, Copy)]
 struct Position<'a> {
     name: &'a str,
@@ -47,9 +47,9 @@ struct Position<'a> {
     depth: u32,
 }
 
-/// A form that refers to itself ends here; no judge's form is as deep.
+/// The limit for recursive forms; no judge's form is as deep.
 const DEEPEST: u32 = 24;
-/// Lists of lists that refer to themselves would fill the memory long before they are too deep.
+/// Recursive lists of lists would fill the memory long before they are too deep.
 const MOST_VALUES: u32 = 4_096;
 /// More elements than any form wants.
 const LONGEST: u64 = 64;
@@ -70,10 +70,8 @@ impl Walk<'_> {
             return self.choice(choices, place);
         }
         for key in ["anyOf", "oneOf"] {
-            if let Some(first) =
-                fields.get(key).and_then(Value::as_array).and_then(|options| options.iter().find(|o| !is_null(o)))
-            {
-                return self.value(first, place);
+            if let Some(option) = fields.get(key).and_then(Value::as_array).and_then(|options| self.option(options)) {
+                return self.value(option, place);
             }
         }
         if let Some(parts) = fields.get("allOf").and_then(Value::as_array) {
@@ -95,7 +93,7 @@ impl Walk<'_> {
         self.root.pointer(path.strip_prefix('#')?)
     }
 
-    /// The choice that says yes or no; where none does, the choices name things and are taken in turn.
+    /// The choice that means yes or no; if there is none, the choices are names and are taken in turn.
     fn choice(&self, choices: &[Value], place: Position<'_>) -> Value {
         const GOOD: [&str; 10] =
             ["yes", "pass", "passed", "true", "good", "correct", "achieved", "satisfied", "positive", "met"];
@@ -117,6 +115,14 @@ impl Walk<'_> {
             _ => false,
         };
         choices.iter().find(says).unwrap_or(&choices[place.index % choices.len()]).clone()
+    }
+
+    /// The first that is not null, or the one that can say that the judge cannot tell.
+    fn option<'a>(&self, options: &'a [Value]) -> Option<&'a Value> {
+        let can_say =
+            |option: &&Value| option["enum"].as_array().is_some_and(|words| words.contains(&json!("cannot_tell")));
+        let cannot_tell = options.iter().find(can_say).filter(|_| self.finding.cannot_tell);
+        cannot_tell.or_else(|| options.iter().find(|option| !is_null(option)))
     }
 
     fn all_of(&self, fields: &Map<String, Value>, parts: &[Value], place: Position<'_>) -> Value {
@@ -143,7 +149,7 @@ impl Walk<'_> {
         self.be_sure(&mut object, place);
         let required = fields.get("required").and_then(Value::as_array).into_iter().flatten();
         for name in required.filter_map(Value::as_str) {
-            // Required but nowhere described: any value will do.
+            // Required but not described: any value is valid.
             if !object.contains_key(name) {
                 object.insert(name.to_owned(), Value::Bool(self.finding.good));
             }
@@ -151,13 +157,13 @@ impl Walk<'_> {
         object
     }
 
-    /// The agent's last words; none if it said nothing that can be quoted.
+    /// The agent's last words; `None` if there is nothing to quote.
     fn quotes(&self) -> Value {
         let quote = |text: &String| json!({ "turn": 1, "who": "agent", "text": text });
         Value::Array(self.finding.quote.iter().map(quote).collect())
     }
 
-    /// Beside a judgment, the confidence is how sure the judge is of it, also of a no.
+    /// The confidence of a judgment says how sure the judge is, also if the answer is no.
     fn be_sure(&self, object: &mut Map<String, Value>, place: Position<'_>) {
         let judges = ["judgment", "verdict"].iter().any(|name| object.contains_key(*name));
         if let Some(sure) = object.get_mut("confidence").filter(|_| judges && !self.finding.good) {
@@ -170,7 +176,7 @@ impl Walk<'_> {
         let first = fields.get("prefixItems").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let items = fields.get("items");
         let bound = |name: &str| fields.get(name).and_then(Value::as_u64);
-        // One finding unless the form wants more, and never more than it takes.
+        // One finding unless the form requires more, and never more than it allows.
         let length = bound("minItems").unwrap_or(1).max(first.len() as u64).max(u64::from(items.is_some()));
         let length = length.min(bound("maxItems").unwrap_or(LONGEST)).min(LONGEST) as usize;
         let element =
@@ -178,7 +184,7 @@ impl Walk<'_> {
         Value::Array((0..length).map_while(element).collect())
     }
 
-    /// Near the upper end of the range when good, near the lower end when not; 0 to 1 unless the form says otherwise.
+    /// Near the upper end of the range when good, near the lower end when not; by default the range is 0 to 1.
     fn number(&self, fields: &Map<String, Value>, place: Position<'_>) -> f64 {
         let bound = |name: &str| fields.get(name).and_then(Value::as_f64);
         let low = bound("minimum").or_else(|| bound("exclusiveMinimum")).unwrap_or(0.0);
@@ -190,7 +196,7 @@ impl Walk<'_> {
 
     fn sentence(&self, fields: &Map<String, Value>, place: Position<'_>) -> String {
         let bound = |name: &str| fields.get(name).and_then(Value::as_u64).map(|length| length as usize);
-        // A free text that stands for the decision itself says it in one word.
+        // A free text that is the decision itself is one word.
         let names_the_decision = ["judgment", "judgement", "verdict", "answer", "decision"]
             .iter()
             .any(|name| place.name.eq_ignore_ascii_case(name));

@@ -1,4 +1,4 @@
-//! The mock behind a socket: `gabfest mock`, a server that speaks every provider's API and counts what it served.
+//! The mock behind a socket: `gabfest mock`, a server with every provider's API that counts its calls.
 
 mod anthropic;
 mod bedrock;
@@ -32,11 +32,11 @@ use self::{served::Served, stats::Stats};
 
 /// The longest body, in bytes; a long conversation with images is smaller.
 const MOST_BODY: usize = 16 << 20;
-/// How long a shutdown waits for calls in flight; a call that hangs would wait for ever.
+/// How long a shutdown waits for calls in flight; a hanging call would block it for ever.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Serves until `shutdown` is ready, with a knowledge base if there is one. It answers to any model's name; a name with
-/// `user` or `judge` in it chooses that role where the headers name none.
+/// Serves until `shutdown` is ready, with a knowledge base if there is one. Accepts any model's name; a name with
+/// `user` or `judge` in it selects that role if the headers name none.
 pub async fn serve(
     listener: TcpListener,
     behaviour: Behaviour,
@@ -61,7 +61,7 @@ pub async fn serve(
     let (stop, stopping) = oneshot::channel();
     let server = listen::http::serve(Door::new(listener, Terms::new("mock model")), routes, async move {
         shutdown.await;
-        // The other end is in this function.
+        // The receiver is alive in this function.
         let _ = stop.send(());
     });
     let grace = async {

@@ -1,4 +1,4 @@
-//! What others rely on: the same answer to the same question, known truths, and plausible conversations.
+//! Properties that others rely on: the same answer to the same question, known truths, and plausible conversations.
 
 mod conversations;
 mod dialects;

@@ -1,15 +1,15 @@
-//! What the mock agent knows: a little about common questions to a help desk or a teacher.
+//! The mock agent's knowledge: a little about common questions to a help desk or a teacher.
 
 use super::words::mentions;
 
-/// A subject with what a helper would ask about it and advise.
+/// A subject with a helper's questions and advice about it.
 #[derive(Debug)]
 pub(crate) struct Topic {
-    /// Beginnings of words, in lower case.
+    /// Word prefixes, in lower case.
     triggers: &'static [&'static str],
-    /// What it is called in a sentence: "your …".
+    /// Its name in a sentence: "your …".
     pub(crate) name: &'static str,
-    /// What a good helper asks first.
+    /// A good helper's first question.
     pub(crate) question: &'static str,
     pub(crate) steps: [&'static str; 3],
     /// Something to be understood rather than repaired.
@@ -18,7 +18,7 @@ pub(crate) struct Topic {
     pub(crate) detail: &'static str,
 }
 
-/// The topic that a text is about; the general one where nothing fits.
+/// The topic of a text; the general one if none matches.
 pub(crate) fn topic_of(text: &str) -> &'static Topic {
     TOPICS.iter().find(|topic| mentions(text, topic.triggers)).unwrap_or(&GENERAL)
 }
@@ -146,7 +146,7 @@ const TOPICS: [Topic; 9] = [
     },
 ];
 
-/// What helps with anything.
+/// Advice that helps with anything.
 pub(crate) const GENERAL: Topic = Topic {
     triggers: &[],
     name: "request",

@@ -9,7 +9,7 @@ use crate::chat::Request;
 use self::seen::Seen;
 use super::{UNHELPFUL, chance::Key, topics, words};
 
-/// What the user says next, in the form that the prompt asks for.
+/// The user's next message, in the form that the prompt requires.
 pub(crate) fn speak(request: &Request, key: Key) -> String {
     let seen = Seen::read(request);
     let marks = Marks::of(&seen);
@@ -24,7 +24,7 @@ pub(crate) fn speak(request: &Request, key: Key) -> String {
     marks.on(say, request.schema.is_some())
 }
 
-/// The tool whose name the agent's last words or the person's task mention: the person uses it before it speaks.
+/// The tool that the agent's last message or the person's task mentions by name: the person uses it before replying.
 fn tool_for(seen: &Seen) -> Option<&str> {
     let last = seen.heard.last().map_or("", String::as_str);
     let heard = format!("{last} {}", seen.profile("task"));
@@ -43,8 +43,8 @@ fn words_of(seen: &Seen, seed: Option<u64>, key: Key, ends: bool) -> String {
     if !task.is_empty() {
         // The states of the scenario lead the talk.
         return match user.opener() {
-            Some(opener) => format!("{opener} {}", user.told(task)),
-            None => user.told(task),
+            Some(opener) => format!("{opener} {}", user.task_line(task)),
+            None => user.task_line(task),
         };
     }
     if last.contains(UNHELPFUL) {
@@ -56,7 +56,7 @@ fn words_of(seen: &Seen, seed: Option<u64>, key: Key, ends: bool) -> String {
     match seen.said.iter().filter(|said| words::mentions(said, &["thank"])).count() {
         0 => {}
         1 => return user.fresh("leave", &["Thank you again, that is all I needed.", "Thank you, goodbye."]).to_owned(),
-        // People do not thank for ever.
+        // The user does not thank for ever.
         _ => return user.fresh("left", &["Goodbye.", "Bye.", "That is all."]).to_owned(),
     }
     // A user with a goal of parts is content when the last of them is done.
@@ -75,7 +75,7 @@ fn helpful(seen: &Seen) -> usize {
     let (mut earlier, mut refused) = (0, 0);
     for line in &seen.earlier {
         let number = line.strip_prefix("Turn ").and_then(|rest| rest.split_once('.')?.0.parse::<usize>().ok());
-        // The number counts the turns that are left out of the summary, too.
+        // The number includes the turns that the summary leaves out.
         earlier = earlier.max(number.unwrap_or(0));
         refused += usize::from(number.is_some() && line.contains(UNHELPFUL));
     }
@@ -83,7 +83,8 @@ fn helpful(seen: &Seen) -> usize {
     earlier.saturating_sub(refused) + shown
 }
 
-/// What the user marks beside its words: each helpful reply does the next part of the goal, and the last part ends the talk.
+/// The marks that the user adds to its text: each helpful reply completes the next part of the goal, and the last part
+/// ends the conversation.
 #[derive(Debug, Default)]
 struct Marks<'a> {
     done: Option<&'a str>,
@@ -95,12 +96,12 @@ impl<'a> Marks<'a> {
         let open: Vec<_> = seen.goal.iter().filter(|part| !part.is_done).collect();
         let was_helped = seen.heard.last().is_some_and(|last| !last.contains(UNHELPFUL));
         let done = open.iter().find(|part| !part.is_later).filter(|_| was_helped).map(|part| part.id.as_str());
-        // A user whose end went back goes on.
+        // A user whose end was refused continues.
         let ends = !seen.goal.is_empty() && open.len() == usize::from(done.is_some()) && !seen.is_sent_back;
         Self { done, ends }
     }
 
-    /// The words with these marks.
+    /// The text with these marks.
     fn on(&self, say: String, as_json: bool) -> String {
         if as_json {
             let signal = if self.ends { "done" } else { "none" };
@@ -114,8 +115,8 @@ impl<'a> Marks<'a> {
     }
 }
 
-/// Whether so many good replies make this user content: 2 to 4 do, each number as often as the others. It is drawn anew
-/// after each reply, from the call's own seed, since no call knows what an earlier one drew.
+/// Whether this many good replies satisfy this user: 2 to 4, with equal probability. Drawn again after each reply from
+/// the call's own seed, because no call knows what an earlier one drew.
 fn is_content(helpful: usize, seed: Key) -> bool {
     let chance = match helpful {
         0 | 1 => 0.0,
@@ -126,13 +127,13 @@ fn is_content(helpful: usize, seed: Key) -> bool {
     seed.text("patience").happens(chance)
 }
 
-/// The user as the simulator's prompt describes them, and their words so far.
+/// The user as the simulator's prompt describes them, and their messages so far.
 #[derive(Debug)]
 struct User<'a> {
     objective: String,
     /// Order numbers and the like, which the agent will ask for.
     number: Option<&'a str>,
-    /// What the user knows and may tell: name and value.
+    /// The facts that the user may tell: name and value.
     facts: &'a [(String, String)],
     learns: bool,
     mood: Mood,
@@ -167,7 +168,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// One of the choices that was not said lately; any, where all were.
+    /// A choice that was not used lately; any choice if all were.
     fn fresh(&self, label: &str, choices: &[&'static str]) -> &'static str {
         let new: Vec<&'static str> = choices.iter().copied().filter(|choice| !self.has_said(choice)).collect();
         self.key.text(label).pick(if new.is_empty() { choices } else { &new })
@@ -191,8 +192,8 @@ impl<'a> User<'a> {
         format!("{lead} {}.", self.objective)
     }
 
-    /// What a state of the scenario has it say, in words that are new as long as there are any.
-    fn told(&self, task: &str) -> String {
+    /// The text that a state of the scenario requires, varied as long as possible.
+    fn task_line(&self, task: &str) -> String {
         let leads = [
             "I would like you to do this for me",
             "Here is what I want now",
@@ -282,7 +283,7 @@ impl<'a> User<'a> {
         })
     }
 
-    /// How the mood shows, as long as there are new ways to show it.
+    /// An expression of the mood, as long as there are new ones.
     fn opener(&self) -> Option<&'static str> {
         let choices: &[&str] = match self.mood {
             Mood::Calm => return None,
@@ -323,7 +324,7 @@ impl Mood {
     }
 }
 
-/// An objective as a wish, without the words by which conversations are found to be over.
+/// An objective as a wish, without the words that end conversations.
 fn plain(objective: &str) -> String {
     const CLOSING: [&str; 11] = [
         "thank",
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_leads_the_user_and_a_tool_is_used_once_where_it_is_meant() {
+    fn a_state_leads_the_user_and_a_mentioned_tool_is_used_once() {
         let card = "Chat so far:\nYou: Hi.\n\nYou are p.\nYou want: o.\nDo this now: ask for the refund.\nWrite about 9 words.\n\n\
                     Other says: Please try airplane mode.\nYou answer:";
         let ask = |system: &str, more: Vec<Message>| {

@@ -1,4 +1,4 @@
-//! Faults of the mock user, drawn for each of its lines, so that what finds them can be tried.
+//! Faults of the mock user, drawn for each of its lines, to test the detectors.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct UserFaults {
     /// It ends the conversation, whatever the agent waits for.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub premature_end: f64,
-    /// It writes some 300 words.
+    /// It writes about 300 words.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub too_long: f64,
     /// It says thank you.

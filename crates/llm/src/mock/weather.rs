@@ -7,7 +7,7 @@ use super::{behaviour::Behaviour, chance::Key};
 /// What the caller gets instead of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// No answer, ever.
+    /// No answer at all.
     Hang,
     Throttled {
         after: Duration,
@@ -42,14 +42,19 @@ pub(crate) fn trouble(behaviour: &Behaviour, call: Key, try_number: u32) -> Opti
     .map(|(_, _, trouble)| trouble)
 }
 
-pub(crate) fn pace(behaviour: &Behaviour, call: Key, try_number: u32) -> Pace<'_> {
+/// `age`: how long the mock has been there.
+pub(crate) fn pace(behaviour: &Behaviour, call: Key, try_number: u32, age: impl FnOnce() -> Duration) -> Pace<'_> {
     let key = call.number(u64::from(try_number)).text("pace");
-    let first = behaviour.latency.draw(key.text("latency")) + behaviour.ttft.draw(key.text("ttft"));
+    let mut latency = behaviour.latency.draw(key.text("latency"));
+    if behaviour.slow_down_per_minute > 0.0 {
+        latency = latency.mul_f64(1.0 + behaviour.slow_down_per_minute * age().as_secs_f64() / 60.0);
+    }
+    let first = latency + behaviour.ttft.draw(key.text("ttft"));
     Pace { first, between: &behaviour.inter_token, key }
 }
 
 impl Pace<'_> {
-    /// Whether all pieces come at once.
+    /// Whether all pieces arrive at once.
     pub(crate) fn is_burst(&self) -> bool {
         self.between.is_zero()
     }
@@ -78,7 +83,7 @@ mod tests {
     use crate::mock::Delay;
 
     #[test]
-    fn a_retry_is_drawn_anew() {
+    fn a_retry_draws_again() {
         let behaviour = Behaviour { error_rate: 0.5, ..Behaviour::default() };
         let tries = |seed: u64| (0..20).find(|n| trouble(&behaviour, Key::new(seed), *n).is_none());
         assert!((0..200).all(|seed| tries(seed).is_some()));
@@ -113,10 +118,22 @@ mod tests {
             inter_token: Delay::constant(5.0),
             ..Behaviour::default()
         };
-        let pace = pace(&behaviour, Key::new(1), 0);
+        let pace = pace(&behaviour, Key::new(1), 0, Duration::default);
         let due: Vec<u128> = pace.due().take(3).map(|due| due.as_millis()).collect();
         assert_eq!(due, [120, 125, 130]);
         assert_eq!(pace.last(3).as_millis(), 130);
         assert_eq!(pace.last(0).as_millis(), 120);
+    }
+
+    #[test]
+    fn the_latency_grows_with_the_age_of_the_mock() {
+        let behaviour = Behaviour {
+            latency: Delay::constant(200.0),
+            ttft: Delay::constant(20.0),
+            slow_down_per_minute: 0.01,
+            ..Behaviour::default()
+        };
+        let first = |minutes| pace(&behaviour, Key::new(1), 0, || Duration::from_mins(minutes)).first.as_millis();
+        assert_eq!([first(0), first(1), first(30)], [220, 222, 280]);
     }
 }

@@ -1,15 +1,15 @@
-//! The words of a text, the ones that matter, and the text turned from "I" to "you".
+//! The words of a text, the salient ones, and the text turned from "I" to "you".
 
 use std::sync::LazyLock;
 
-/// Words between white space, without the punctuation round them; `elizaOS/eliza` and `0x4f` stay whole.
+/// Words between white space, without surrounding punctuation; `elizaOS/eliza` and `0x4f` stay whole.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
         .filter(|word| !word.is_empty())
 }
 
-/// The words that say what a text is about, each once, in order.
+/// The words that describe the topic of a text, each once, in order.
 pub(crate) fn salient(text: &str, limit: usize) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for word in words(text) {
@@ -24,9 +24,9 @@ pub(crate) fn salient(text: &str, limit: usize) -> Vec<&str> {
     found
 }
 
-/// Whether one of `wanted` (lower case, ASCII) begins a word of the text: `charge` finds `Charged`.
+/// Whether a word of the text starts with one of `wanted` (lower case, ASCII): `charge` matches `Charged`.
 pub(crate) fn mentions(text: &str, wanted: &[&str]) -> bool {
-    // Asked dozens of times a reply: bytes are enough, for letters beyond ASCII begin none of the wanted words.
+    // Called dozens of times per reply. Bytes are enough, because no wanted word starts with a letter outside ASCII.
     let bit = |byte: u8| 1_u32 << (byte & 31);
     let first_letters = wanted.iter().filter_map(|start| start.bytes().next()).fold(0, |bits, byte| bits | bit(byte));
     let mut inside = false;
@@ -40,7 +40,7 @@ pub(crate) fn mentions(text: &str, wanted: &[&str]) -> bool {
     })
 }
 
-/// Whether a text begins so, in either case.
+/// Whether a text starts with `start`, in either case.
 pub(crate) fn begins(text: &str, start: &str) -> bool {
     begins_bytes(text.as_bytes(), start.as_bytes())
 }
@@ -82,7 +82,7 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(split_sentences).map(str::trim).filter(|sentence| !sentence.is_empty())
 }
 
-/// At most this many characters, cut at a word, with dots where something was cut.
+/// At most this many characters, cut at a word, with dots if something was cut.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
     let text = text.trim();
     if text.chars().count() <= limit {
@@ -119,7 +119,7 @@ fn split_sentences(line: &str) -> Vec<&str> {
     parts
 }
 
-/// "You can" reads like the beginning of a solution, so abilities get other words.
+/// "You can" sounds like a solution, so abilities are phrased differently.
 fn swap(word: &str, about_you: bool) -> Option<&'static str> {
     const PAIRS: [(&str, &str); 14] = [
         ("i", "you"),

@@ -8,7 +8,7 @@ use crate::{
 
 use super::reply::{CallPiece, Completion, Content, Said};
 
-/// Adds what a completion holds.
+/// Adds the content of a completion.
 pub(super) fn take(gather: &mut Gather, completion: Completion<'_>) -> Result<(), Trouble> {
     if let Some(error) = &completion.error {
         return Err(Fault::of(error).trouble());
@@ -87,7 +87,7 @@ mod tests {
             let completion = serde_json::from_str(piece).map_err(|error| Trouble::Malformed(error.to_string()))?;
             gather.take(sent + Duration::from_millis(10) * (n + 1), |gather| take(gather, completion))?;
         }
-        let request = Request { messages: vec![Message::user("12345678")], ..Request::default() };
+        let request: Request = Request { messages: vec![Message::user("12345678")], ..Request::default() };
         gather.finish(&request, "as asked", sent, sent + Duration::from_secs(1), true)
     }
 
@@ -146,7 +146,7 @@ mod tests {
                 ],
                 vec![call("a", "find", "{\"q\":1}"), call("b", "open", "")],
             ),
-            // No index: what has no id either goes on with the last call.
+            // Without an index, a piece without an id continues the last call.
             (
                 vec![
                     delta(json!([{ "id": "a", "function": { "name": "find", "arguments": "{" } }])),
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply() {
+    fn invalid_replies() {
         let rows = [
             (json!({}), "no choice in it"),
             (json!({ "choices": [] }), "no choice in it"),
@@ -353,7 +353,7 @@ mod tests {
             ] {
                 assert!(gathered(&[&kept]).is_err(), "{open}");
             }
-            // What nobody reads is skipped, which takes no stack.
+            // Unknown fields are skipped, which uses no stack.
             for skipped in [
                 deep.clone(),
                 said(&format!("\"content\":{deep}")),
@@ -365,7 +365,7 @@ mod tests {
         }
     }
 
-    /// JSON built of the words that the reader knows, so that chance reaches every arm.
+    /// JSON of the keys that the reader knows, so that random values reach every arm.
     fn json_like() -> impl Strategy<Value = serde_json::Value> {
         let leaf = prop_oneof![
             Just(json!(null)),

@@ -1,4 +1,4 @@
-//! Embeddings and moderations: other addresses of the same server, with bodies of their own.
+//! Embeddings and moderations: other addresses of the same server, with their own bodies.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -26,7 +26,7 @@ const MOST_DIMENSIONS: usize = 16_384;
 
 /// A measurement that servers have an address for.
 pub(crate) trait Served: Measurement {
-    /// The end of that address.
+    /// The end of the address.
     const ADDRESS: &'static str;
     /// Some servers send base64 unless the body asks for numbers.
     const ENCODING_FORMAT: Option<&'static str>;
@@ -52,7 +52,7 @@ impl Served for Moderate {
     }
 }
 
-/// Where to send the measurement, on the server that answers completions at `completions`.
+/// The address of the measurement, on the server that answers completions at `completions`.
 pub(crate) fn address<M: Served>(completions: &Url) -> Url {
     let mut url = completions.clone();
     let above = url.path().strip_suffix(COMPLETIONS).unwrap_or_else(|| url.path());
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_are_no_embeddings_is_malformed() {
+    fn invalid_embeddings_are_malformed() {
         for body in [
             "",
             "{}",

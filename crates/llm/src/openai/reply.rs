@@ -13,7 +13,7 @@ use crate::gather;
 /// Of anything that a server lists: a body of a megabyte must not become a list of a hundred.
 const MOST_ITEMS: usize = 1_024;
 
-/// Of one call: what a server counts beyond it is no count, and sums of it would overflow.
+/// The limit for one call: a higher count is an error of the server, and sums of it would overflow.
 const MOST_TOKENS: u64 = 1 << 40;
 
 /// Of one call: more is no price.
@@ -25,7 +25,7 @@ pub(super) struct Completion<'a> {
     pub(super) model: Option<Text<'a>>,
     #[serde(borrow)]
     pub(super) system_fingerprint: Option<Text<'a>>,
-    /// Never more than one is asked for.
+    /// gabfest requests only one.
     #[serde(borrow, default)]
     pub(super) choices: First<Choice<'a>>,
     pub(super) usage: Option<Counts>,
@@ -33,7 +33,7 @@ pub(super) struct Completion<'a> {
 }
 
 impl<'a> Completion<'a> {
-    /// Checks UTF-8 once instead of string by string. Bytes that are no text may be in a part that is skipped.
+    /// Checks UTF-8 once instead of string by string. Invalid bytes may be in a part that is skipped.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
         match str::from_utf8(bytes) {
             Ok(text) => serde_json::from_str(text),
@@ -58,7 +58,7 @@ pub(super) struct Choice<'a> {
 pub(super) struct Said<'a> {
     #[serde(borrow)]
     pub(super) content: Option<Content<'a>>,
-    /// What OpenAI's models say instead of content when they refuse.
+    /// The text of OpenAI's models instead of content when they refuse.
     #[serde(borrow)]
     pub(super) refusal: Option<Text<'a>>,
     /// Reasoning, as DeepSeek and vLLM name it.
@@ -69,7 +69,7 @@ pub(super) struct Said<'a> {
     pub(super) reasoning: Option<Content<'a>>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Few<CallPiece<'a>>,
-    /// Of agents that report what they did.
+    /// From agents that report their actions.
     #[serde(borrow, default)]
     pub(super) actions: Few<Action<'a>>,
 }
@@ -107,7 +107,7 @@ pub(super) struct Counts {
     pub(super) cost: Dollars,
 }
 
-/// What tokens were: the parts of a count.
+/// The parts of a count of tokens.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(super) struct Details {
     #[serde(default)]
@@ -136,7 +136,7 @@ fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserial
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Text that is borrowed where it holds no escapes: serde borrows no `Option<Cow<str>>` by itself.
+/// Text that is borrowed if it has no escapes: serde does not borrow `Option<Cow<str>>` by itself.
 #[derive(Debug, Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
@@ -144,11 +144,11 @@ pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 #[derive(Debug)]
 pub(super) struct Few<T>(pub(super) Vec<T>);
 
-/// Of a list, or null: its first item, if it has one. In a box, since serde moves what it has read many times.
+/// The first item of a list, if there is one. Boxed, because serde moves values many times.
 #[derive(Debug)]
 pub(super) struct First<T>(pub(super) Option<Box<T>>);
 
-/// `null`, text, or an array of parts of which the text is kept; reasoning is not part of what was said.
+/// `null`, text, or an array of parts whose texts are kept; reasoning is not part of the reply.
 #[derive(Debug)]
 pub(super) struct Content<'a>(pub(super) Cow<'a, str>);
 
@@ -156,15 +156,15 @@ pub(super) struct Content<'a>(pub(super) Cow<'a, str>);
 #[derive(Debug)]
 pub(super) struct Arguments<'a>(pub(super) Cow<'a, str>);
 
-/// The name of an action; `None` for what others may mean by the word.
+/// The name of an action; `None` for other uses of the field.
 #[derive(Debug)]
 pub(super) struct Action<'a>(pub(super) Option<Cow<'a, str>>);
 
-/// Tokens; `None` for null and for numbers that count nothing.
+/// A count of tokens; `None` for null and for invalid numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Count(pub(super) Option<u64>);
 
-/// An amount of money in nano-dollars; `None` for null and for what is no amount.
+/// An amount of money in nano-dollars; `None` for null and for invalid amounts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Dollars(pub(super) Option<i64>);
 
@@ -243,7 +243,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     }
 }
 
-/// Text, the text of a part, or that of all parts of a list.
+/// Text, the text of a part, or the texts of a list of parts.
 struct ContentVisitor;
 
 impl<'de> Visitor<'de> for ContentVisitor {

@@ -12,9 +12,9 @@ use crate::{
     message::{FunctionCall, Message, MessageRole},
 };
 
-/// Of a body, beside its messages. A good guess saves reallocations; a wrong one costs nothing.
+/// The size of a body without its messages. A good guess saves reallocations; a wrong one costs nothing.
 const FRAME_BYTES: usize = 256;
-/// Of a message, beside its text.
+/// The size of a message without its text.
 const MESSAGE_FRAME_BYTES: usize = 48;
 
 pub(super) fn body(request: &Request, manner: Manner<'_>) -> Vec<u8> {
@@ -66,8 +66,8 @@ impl Serialize for Body<'_> {
     }
 }
 
-/// A map that writes each key once. What the request adds replaces the settings, but never the messages or `stream`,
-/// on which reading the answer depends. The endpoint's own `params` win over both.
+/// A map that writes each key once. The request's values replace the settings, but never the messages or `stream`, on
+/// which reading the answer depends. The endpoint's own `params` take precedence over both.
 struct Once<'a, M> {
     map: M,
     extra: &'a Map<String, Value>,
@@ -96,7 +96,7 @@ impl<M: SerializeMap> Once<'_, M> {
     }
 }
 
-/// Servers read the seed into a signed number and refuse what does not fit.
+/// Servers read the seed into a signed number and refuse larger ones.
 fn wire_seed(seed: u64) -> u64 {
     seed & (u64::MAX >> 1)
 }
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_replaces_settings_and_never_the_messages() {
+    fn request_values_replace_settings_and_never_the_messages() {
         let extra = json!({ "temperature": 0, "messages": [], "stream": true, "plugins": ["a"], "model": "other" });
         let request = Request {
             messages: vec![Message::user("hi")],

@@ -1,4 +1,4 @@
-//! Reads litellm's list of prices, of which it keeps what a provider charges for tokens.
+//! Reads litellm's list of prices, and keeps the providers' prices of tokens.
 
 use std::collections::BTreeMap;
 
@@ -26,10 +26,10 @@ const PROVIDERS: [&str; 16] = [
     "zai",
 ];
 
-/// What is asked by tokens alone.
+/// Modes that are priced by tokens alone.
 const MODES: [&str; 4] = ["chat", "responses", "completion", "embedding"];
 
-/// The prices by the ids of the providers. An id that two of them sell at two prices has none.
+/// The prices by the providers' ids. An id with two prices is left out.
 pub(super) fn models(text: &str) -> Result<BTreeMap<String, Price>, serde_json::Error> {
     let all: Map<String, Value> = serde_json::from_str(text)?;
     let mut models: BTreeMap<String, Option<Price>> = BTreeMap::new();
@@ -47,7 +47,7 @@ pub(super) fn models(text: &str) -> Result<BTreeMap<String, Price>, serde_json::
     Ok(models.into_iter().filter_map(|(id, price)| Some((id, price?))).collect())
 }
 
-/// `None` for what is no model of tokens, and for prices that [`Price`] cannot say.
+/// `None` for models that are not priced by tokens, and for prices that [`Price`] cannot express.
 fn price(name: &str, model: &Value) -> Option<(String, Price)> {
     let text = |key: &str| model.get(key).and_then(Value::as_str);
     let provider = text("litellm_provider").filter(|provider| PROVIDERS.contains(provider))?;
@@ -61,7 +61,7 @@ fn price(name: &str, model: &Value) -> Option<(String, Price)> {
         above: above(model.as_object()?),
         ..Price::FREE
     };
-    // The list has no price where it has zeros.
+    // Zeros in the list mean that there is no price.
     let is_known = price.input_per_million > 0.0 || price.output_per_million > 0.0;
     let reasoning = cost("output_cost_per_reasoning_token").unwrap_or(price.output_per_million);
     let is_plain = model.get("tiered_pricing").is_none() && reasoning == price.output_per_million;
@@ -91,7 +91,7 @@ fn above(model: &Map<String, Value>) -> Vec<Above> {
     tiers.into_values().collect()
 }
 
-/// Rounded, since the list's decimal fractions of a token's price are none of a double's.
+/// Rounded, because the list's decimal prices per token are not exact as doubles.
 fn per_million(per_token: f64) -> f64 {
     (per_token * 1e15).round() / 1e9
 }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_price_of_ours_is_left_out() {
+    fn models_with_other_prices_are_left_out() {
         let with = |provider: &str, mode: &str, more: Value| {
             let mut entry = json!({
                 "litellm_provider": provider, "mode": mode, "input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6,

@@ -14,7 +14,7 @@ const AUTO: &str = "auto";
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pricing {
-    /// That of the price table for exactly the endpoint's model.
+    /// The price table's price of exactly the endpoint's model.
     Auto,
     Written(Price),
 }

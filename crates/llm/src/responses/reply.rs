@@ -59,7 +59,7 @@ pub(super) fn whole(body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
     end(response, true, gather)
 }
 
-/// Whether it is the last event of the stream. Those of other types tell nothing that is not told again.
+/// Returns whether it is the last event of the stream. Events of other types repeat later.
 pub(super) fn event(data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
     let event: Event = read(data)?;
     match event.r#type.as_str() {
@@ -110,7 +110,7 @@ fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Trouble> {
     serde_json::from_slice(bytes).map_err(|error| Trouble::Malformed(error.to_string()))
 }
 
-/// Takes the response; its output only where it has not come in a stream before.
+/// Takes the response. Takes its output only if no stream has delivered it before.
 fn end(response: Response, with_output: bool, gather: &mut Gather) -> Result<(), Trouble> {
     if let Some(error) = response.error.filter(|error| !error.is_null()) {
         return Err(fault(&error));
@@ -171,7 +171,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What is cached or written to the cache is part of the input, and reasoning is part of the output.
+/// Cache reads and writes are part of the input, and reasoning is part of the output.
 fn count(usage: Option<Usage>, gather: &mut Gather) {
     let Some(usage) = usage else { return };
     let counts = &mut gather.counts;

@@ -1,4 +1,4 @@
-//! The body of a call: instructions, a list of input items, and nothing that the server should store.
+//! The body of a call: instructions, a list of input items, and nothing for the server to store.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ pub(super) fn body(request: &Request, manner: Manner<'_>) -> Map<String, Value> 
     if !manner.model.is_empty() {
         body.insert("model".to_owned(), manner.model.into());
     }
-    // The instructions stand before the chat; a system message within it stays in its place.
+    // The instructions precede the chat; a system message inside it stays in its place.
     let first = request.messages.iter().take_while(|message| message.role == MessageRole::System).count();
     let (system, chat) = request.messages.split_at(first);
     if !system.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn body(request: &Request, manner: Manner<'_>) -> Map<String, Value> 
         body.insert("text".to_owned(), json!({ "format": format }));
     }
     if !request.tools.is_empty() {
-        // Without storage, what the model reasoned before a call goes back in this form or is lost.
+        // Without storage, the model's reasoning before a call goes back in this form or is lost.
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
     body.insert("store".to_owned(), false.into());

@@ -37,7 +37,7 @@ impl Backoff {
     }
 }
 
-/// In 0..1, from the call's own identity: two runs of one plan pause alike, and two calls do not.
+/// In 0..1, from the call's own identity: two runs of one plan pause equally, and two calls do not.
 fn jitter(request: &impl Request, tries: u32) -> f64 {
     let mut hasher = DefaultHasher::new();
     (request.seed(), &request.context().idempotency_key, tries).hash(&mut hasher);

@@ -7,9 +7,9 @@ use crate::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     callee: Callee,
-    /// Tries of a failing call. A 429 is no failure: the deadline alone bounds it.
+    /// Tries of a failing call. A 429 is not a failure: only the deadline limits it.
     pub(super) tries: u32,
-    /// From the first try, without rate-limit waits. No pause ends after it, nor after the request's own time.
+    /// From the first try, without rate-limit waits. No pause extends beyond it, or beyond the request's own time.
     pub(super) deadline: Duration,
     /// The upper bound of the first pause, which doubles with each pause.
     pub(super) shortest_pause: Duration,
@@ -48,7 +48,7 @@ impl Policy {
         Self { tries, deadline, ..self }
     }
 
-    /// Whether the same call may be made again after this error.
+    /// Whether the same call may be retried after this error.
     #[must_use]
     pub fn allows(&self, error: &Error) -> bool {
         match error {

@@ -116,7 +116,7 @@ fn request(key: &str) -> Request {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_tried_again_depends_on_whom_is_asked() {
+async fn retries_depend_on_the_target() {
     // (error, tries of a model, tries of an agent)
     let rows = [
         (throttled(None), 2, 2),
@@ -154,7 +154,7 @@ async fn five_failures_are_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_asked_before_the_server_says() {
+async fn no_call_is_made_before_the_server_allows_it() {
     let script = vec![throttled(Some(20)), throttled(Some(0)), throttled(None), throttled(Some(90))];
     let (model, asked_at) = retry(script, Policy::model(), unlimited());
     let began = Instant::now();
@@ -185,7 +185,7 @@ async fn a_storm_is_waited_out_until_the_deadline() {
 async fn the_requests_own_time_holds_for_all_its_tries() {
     let own = Duration::from_secs(30);
     let request = Request { timeout: Some(own), ..request("a") };
-    // (what the first tries end with, whether the last one is answered, the limit that an error tells of)
+    // (the errors of the first tries, whether the last one is answered, the limit in the error)
     let rows = [
         (vec![throttled(Some(10)); 9], None),
         (vec![throttled(Some(29)), throttled(Some(29))], None),
@@ -231,7 +231,7 @@ async fn tries_that_may_have_been_charged_are_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_fails_says_what_it_took() {
+async fn a_failed_call_reports_its_effort() {
     // (errors, tries, 429s, tries before the last one that may have been charged)
     let rows = [
         (vec![malformed(); 9], 5, 0, 4),
@@ -268,7 +268,7 @@ async fn a_wait_beyond_the_deadline_is_not_begun() {
     let (model, asked_at) = retry(vec![throttled(Some(3_600))], Policy::model(), Arc::clone(&limit));
     let began = Instant::now();
     model.ask(&request("a")).await.expect_err("too long");
-    // The next call knows of it and does not even ask.
+    // The next call is paused too and is not sent.
     let error = model.ask(&request("b")).await.expect_err("still paused");
     assert!(matches!(error, Error::Throttled { after: Some(_), .. }), "{error:?}");
     assert_eq!(began.elapsed(), Duration::ZERO);

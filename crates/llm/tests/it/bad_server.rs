@@ -102,7 +102,7 @@ pub(crate) struct Call {
     pub(crate) path: String,
     pub(crate) peer: SocketAddr,
     pub(crate) headers: HeaderMap,
-    /// A text where it is no JSON.
+    /// The body as JSON, or as a string if it is not JSON.
     pub(crate) body: Value,
 }
 
@@ -157,7 +157,7 @@ pub(crate) async fn resetting() -> String {
     url
 }
 
-/// Where nobody listens.
+/// An address where nothing listens.
 pub(crate) async fn nobody() -> String {
     listen().await.1
 }

@@ -1,4 +1,4 @@
-//! What the client makes of every kind of answer.
+//! The client's results for every kind of answer.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn ask(answer: Answer, more: serde_json::Value) -> Result<Reply, Error> {
     open(&server.url, more).ask(&request()).await
 }
 
-/// The class of an outcome with what matters in it.
+/// The class of a result, with the fields that matter.
 fn named(outcome: &Result<Reply, Error>) -> String {
     match outcome {
         Ok(reply) => format!("ok {}", reply.text),
@@ -289,7 +289,7 @@ async fn answers_that_go_wrong() {
         ("an end mark without a reason", Answer::events(&[piece, "data: [DONE]"]), true, "ok half"),
     ];
     for (what, answer, stream, expected) in rows {
-        // Only those that should run out of time get little of it: a busy machine is slow.
+        // Only calls that should time out get little time: a busy machine is slow.
         let timeout_ms = if expected.starts_with("timed out") { 300 } else { 20_000 };
         let outcome = ask(answer, json!({ "stream": stream, "timeout_ms": timeout_ms })).await;
         assert_eq!(named(&outcome), expected, "{what}: {outcome:?}");
@@ -323,13 +323,13 @@ async fn a_fault_that_passes_is_tried_again() {
     );
     let reply = model.ask(&request()).await.expect("a reply");
     assert_eq!((&*reply.text, reply.receipt.tries, reply.receipt.cost_nanos), ("at last", 4, Some(11_000 + 14_000)));
-    // The 500 and the page, which nobody knows the price of.
+    // The 500 and the web page, whose prices are unknown.
     assert_eq!(reply.receipt.lost_tries, 2);
     let calls = server.calls.lock().unwrap();
     let tries: Vec<u32> = calls.iter().map(|call| llm::http::headers::read(&call.headers).try_number).collect();
     assert_eq!(tries, [0, 1, 2, 3]);
     assert!(calls.iter().all(|call| call.headers["idempotency-key"] == "r1/t1/2/1"));
-    // Latency is that of the last try.
+    // The latency is that of the last try.
     assert!(reply.receipt.timing.total < Duration::from_millis(500), "{reply:?}");
 }
 
@@ -355,7 +355,7 @@ async fn a_connection_is_used_again() {
     }
 }
 
-/// Some servers close a connection after an answer without having said so, just as the next call is on its way.
+/// Some servers close a connection after an answer without announcing it, just as the next call is sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kept_connection_that_was_closed_is_no_fault() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -72,7 +72,7 @@ async fn a_key_that_is_rotated_is_read_again_when_the_server_refuses_the_old_one
     assert_eq!(ask(&*model).await.unwrap(), "one");
     std::fs::write(&path, "new-key").unwrap();
     assert_eq!(ask(&*model).await.unwrap(), "two", "a 401 with the old key is no failure");
-    // The same key again would be refused again: the error is that of the settings.
+    // The same key would be refused again, so the error is about the settings.
     let error = ask(&*model).await.expect_err("refused");
     assert!(error.is_of_settings(), "{error}");
     assert_eq!(keys(&server), ["Bearer old-key", "Bearer old-key", "Bearer new-key", "Bearer new-key"]);
@@ -222,11 +222,11 @@ fn an_access_key_that_cannot_be_meant_is_refused_with_the_settings() {
     assert_eq!(fault(json!({ "kind": "bedrock", "model": "m", "url": at, "aws": aws })), "");
     for (value, says) in [
         (json!({ "kind": "anthropic", "model": "m", "aws": aws }), "aws is for kind `bedrock`"),
-        (json!({ "kind": "bedrock", "model": "m", "url": at, "aws": aws, "key": "env:K" }), "aws stands beside"),
+        (json!({ "kind": "bedrock", "model": "m", "url": at, "aws": aws, "key": "env:K" }), "aws cannot be used with"),
         (json!({ "kind": "bedrock", "model": "m", "url": "https://h", "aws": aws }), "names no `region`"),
         (
             json!({ "url": "https://h", "key": "env:K", "oauth": { "token_url": "https://h", "client_id": "c", "client_secret": "env:S" } }),
-            "oauth stands beside `key`",
+            "oauth cannot be used with `key`",
         ),
     ] {
         assert!(fault(value.clone()).contains(says), "{value}: {}", fault(value.clone()));

@@ -1,4 +1,4 @@
-//! What the client makes of every error that a provider answers, in that provider's own form.
+//! The client's results for every error of a provider, in that provider's own form.
 
 use llm::{
     Error, Message,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::bad_server::{Answer, Server};
 
-/// Asks the server through one dialect, once.
+/// Calls the server once in one dialect.
 async fn ask(kind: &str, answer: Answer, stream: bool) -> (String, Server) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let server = Server::start(vec![answer]).await;
@@ -91,7 +91,7 @@ async fn every_error_has_its_class() {
 }
 
 #[tokio::test]
-async fn what_goes_out_is_as_the_provider_wants_it() {
+async fn requests_follow_the_providers_api() {
     let ok = |body: &Value| Answer::json(200, body);
     let message = json!({ "type": "message", "model": "m", "content": [{ "type": "text", "text": "hi" }], "stop_reason": "end_turn" });
     let (outcome, server) = ask("anthropic", ok(&message), false).await;
@@ -125,7 +125,7 @@ async fn what_goes_out_is_as_the_provider_wants_it() {
     assert!(call.headers["authorization"].to_str().unwrap().starts_with("Bearer "));
 }
 
-/// What is not called a JSON, or comes as JSON though a stream was asked for, is read as it is.
+/// JSON without its content type, or JSON although a stream was requested, is still read.
 #[tokio::test]
 async fn a_whole_answer_in_place_of_a_stream_is_understood() {
     let message = json!({ "type": "message", "model": "m", "content": [{ "type": "text", "text": "hi" }], "stop_reason": "refusal" });

@@ -1,4 +1,4 @@
-//! No error, and nothing that can be printed, has a key in it.
+//! No error, and no printed value, contains a key.
 
 use llm::{Chat, Error, Message, chat::Request, endpoint, retry::Policy};
 use serde_json::json;
@@ -39,7 +39,7 @@ async fn no_error_has_the_key_in_it() {
     }
     clean(&ask(&nobody().await, false).await, "nobody");
     clean(&ask(&resetting().await, false).await, "reset");
-    // In the address, where some servers want it, nothing of ours may show it either.
+    // Some servers want the key in the address, which must not be shown either.
     clean(&ask(&format!("{}?key={REFERENCE}", nobody().await), true).await, "address");
 }
 

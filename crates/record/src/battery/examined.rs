@@ -23,7 +23,7 @@ pub struct Reply {
     pub cell: Cell,
 }
 
-/// What a conversation was examined for.
+/// How a conversation was examined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     pub requirements: Vec<Requirement>,
@@ -31,11 +31,11 @@ pub struct Head {
     pub thresholds: Thresholds,
     pub shown: Shown,
     pub compat: Option<Compat>,
-    /// The conversation was held before: nothing was timed.
+    /// A stored conversation without times.
     pub saved: bool,
 }
 
-/// What the tables show of a finding.
+/// A finding as the tables show it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     pub requirement: Requirement,
@@ -84,7 +84,7 @@ impl Examined {
     }
 }
 
-/// Adds a finding to a total; what was not decided counts for nothing.
+/// Adds a finding to a total; an undecided finding is not counted.
 pub fn count(total: &mut Total, finding: Finding) {
     match finding {
         Finding::Pass => {

@@ -45,6 +45,7 @@ mod tests {
             actions: Vec::new(),
             started_micros: 0,
             duration_micros: 0,
+            response_micros: None,
             calls: Vec::new(),
             notes: vec![Note { kind: "battery".into(), text: HEAD.into() }],
             simulated: None,
@@ -64,6 +65,7 @@ mod tests {
             weight: 1.0,
             ballots: Vec::new(),
             jury: None,
+            custom: None,
         };
         let planned = scenario::Trial {
             number: 0,

@@ -1,6 +1,6 @@
-//! Every text of what a battery examined, for those who redact it, cut it or count its bytes.
+//! Visits every text of a battery's record, for redaction, cutting and counting bytes.
 //!
-//! Each struct is taken apart into all its fields, so that a new field does not compile before it is named here.
+//! Each struct is destructured completely, so that a new field does not compile until it is handled here.
 
 use scenario::battery::{Answer, DataSet, Examination, Mutation, Test};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::examined::{Cell, Examined, Head, Reply};
 
 impl Examined {
-    /// Applies a change to every text, whoever wrote it.
+    /// Applies a change to every text.
     pub fn each_text(&mut self, change: &mut impl FnMut(&mut String)) {
         let Self { head, replies } = self;
         let Head { requirements: _, examination, thresholds: _, shown: _, compat: _, saved: _ } = head;
@@ -54,7 +54,7 @@ fn of_cell(cell: &mut Cell, change: &mut impl FnMut(&mut String)) {
     word.iter_mut().chain(models).for_each(&mut *change);
     scores.iter_mut().for_each(|(name, _)| change(name));
     for value in [interpretation, detail] {
-        // Text, a number, or true or false; nothing else is ever written.
+        // Text, a number, or a boolean; nothing else is ever written.
         if let Some(Value::String(text)) = value {
             change(text);
         }

@@ -1,23 +1,24 @@
-//! The size of turns and of ends of trials, and how they are cut to fit.
+//! The sizes of turns and of ends of trials, and how they are cut to fit.
 
 use super::text::{
     MOST_END_BYTES, MOST_ITEMS, MOST_MESSAGE_BYTES, MOST_NOTE_BYTES, MOST_REASON_BYTES, MOST_TEXT_BYTES,
     MOST_TOOL_BYTES, MOST_TURN_BYTES, cut, shorten,
 };
 use crate::{
-    Ballot, Call, Failure, FailureKind, Judgment, Simulated, Trial, Turn, Verdict, pace::Pace, turn::ToolCall,
+    Ballot, Call, CustomRun, Failure, FailureKind, Judgment, Simulated, Trial, Turn, Verdict, call_times::CallTimes,
+    turn::ToolCall,
 };
 
-/// What each text of a list of fields takes beside itself, at most.
+/// The most bytes that each text of a list of fields needs in addition to its content.
 const AROUND: usize = 16;
 
-/// Cuts what is too large in a turn, and then all its long texts alike until the whole fits.
+/// Cuts the large parts of a turn, and then all its long texts equally until the whole fits.
 pub fn turn(turn: &mut Turn) {
     turn.messages.truncate(MOST_ITEMS);
     turn.tool_calls.truncate(MOST_ITEMS);
     turn.actions.truncate(MOST_ITEMS);
     turn.notes.truncate(MOST_ITEMS);
-    // What they cost is counted before.
+    // Their costs are counted before.
     turn.calls.truncate(MOST_ITEMS);
     if let Some(simulated) = &mut turn.simulated {
         simulated.parts_done.truncate(MOST_ITEMS);
@@ -32,7 +33,7 @@ pub fn turn(turn: &mut Turn) {
     }
 }
 
-/// Cuts what is too large in the end of a trial. One that has more in it than can be cut is an error instead.
+/// Cuts the large parts of a trial's end. If cutting is not enough, the end becomes an error.
 pub fn end(trial: &mut Trial) {
     let mut most = MOST_REASON_BYTES;
     texts_of_end(trial, most);
@@ -48,7 +49,7 @@ pub fn end(trial: &mut Trial) {
         );
         (trial.verdict, trial.failure) = (Verdict::Error, Some(Failure::new(FailureKind::Misconfigured, message)));
         (trial.judgments, trial.latencies, trial.examined) = (Vec::new(), Vec::new(), None);
-        trial.pace = Pace::default();
+        trial.call_times = CallTimes::default();
     }
 }
 
@@ -63,10 +64,10 @@ pub fn size_of_turn(turn: &Turn) -> usize {
     let calls: usize = turn.calls.iter().map(size_of_call).sum();
     let notes: usize = turn.notes.iter().map(|note| text(&note.kind) + text(&note.text)).sum();
     let simulated = turn.simulated.as_deref().map_or(0, size_of_simulated);
-    8 * AROUND + text(&turn.user) + may(&turn.agent) + messages + tools + actions + calls + notes + simulated
+    9 * AROUND + text(&turn.user) + may(&turn.agent) + messages + tools + actions + calls + notes + simulated
 }
 
-/// Bytes of the end of a trial, at least as many as it has on the wire without the places of its turns.
+/// The bytes of a trial's end, at least as many as on the wire without the places of its turns.
 #[must_use]
 pub fn size_of_end(trial: &Trial) -> usize {
     let may = |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + AROUND);
@@ -77,20 +78,25 @@ pub fn size_of_end(trial: &Trial) -> usize {
     let judgments = trial.judgments.iter().map(|it| {
         let texts = it.check.len() + it.reason.len() + may(&it.name) + may(&it.description) + may(&it.evidence);
         let texts = texts + it.jury.as_ref().map_or(0, |jury| 3 * AROUND + may(&jury.uncalibrated));
+        let custom = |it: &CustomRun| 5 * AROUND + it.check.len() + it.program.len() + it.transcript.len();
+        let texts = texts + it.custom.as_ref().map_or(0, custom);
         8 * AROUND + texts + it.ballots.iter().map(ballot).sum::<usize>()
     });
     let failure = trial.failure.as_ref().map_or(0, |failure| 5 * AROUND + failure.message.len());
     let spend: usize = trial.spend.lines.keys().map(|(_, model)| 14 * AROUND + model.len()).sum();
-    let pace = trial.pace.lines.iter().map(|((_, model), line)| {
-        3 * AROUND + model.len() + 10 * (line.waits.len() + line.services.len() + line.wholes.len())
+    let call_times = trial.call_times.lines.iter().map(|((_, model), line)| {
+        let times = line.waits.len() + line.services.len() + line.wholes.len();
+        let streamed = line.ttfts.len() + line.inter_tokens.len() + line.per_tokens.len();
+        let limits = 3 * AROUND * line.limits.len();
+        3 * AROUND + model.len() + limits + 10 * (times + streamed)
     });
     let ids = trial.trial_id.as_str().len() + trial.case_id.as_str().len();
-    let latencies = 2 * AROUND * trial.latencies.len();
+    let latencies = 6 * AROUND * trial.latencies.len();
     let examined = trial.examined.as_ref().map_or(0, |examined| examined.size());
     let user = trial.user.as_ref().map_or(0, |user| 6 * AROUND + may(&user.persona) + 4 * AROUND * user.faults.len());
     let stop = trial.stop.as_ref().map_or(0, |stop| 4 * AROUND + stop.signal.len());
-    let rest = user + examined + may(&trial.termination_reason) + stop + ids + latencies + 20 * AROUND;
-    judgments.sum::<usize>() + failure + spend + pace.sum::<usize>() + rest
+    let rest = user + examined + may(&trial.termination_reason) + stop + ids + latencies + 22 * AROUND;
+    judgments.sum::<usize>() + failure + spend + call_times.sum::<usize>() + rest
 }
 
 fn size_of_simulated(simulated: &Simulated) -> usize {
@@ -111,7 +117,10 @@ fn size_of_tool_call(call: &ToolCall) -> usize {
 }
 
 fn size_of_call(call: &Call) -> usize {
-    20 * AROUND + call.endpoint.len() + call.model.len() + call.error.as_ref().map_or(0, String::len)
+    (20 + 2 * call.limits.len()) * AROUND
+        + call.endpoint.len()
+        + call.model.len()
+        + call.error.as_ref().map_or(0, String::len)
 }
 
 fn texts_of(turn: &mut Turn, most: usize) {
@@ -145,8 +154,11 @@ fn texts_of(turn: &mut Turn, most: usize) {
 }
 
 fn texts_of_end(trial: &mut Trial, most: usize) {
-    for Judgment { check, name, description, reason, evidence, ballots, jury, .. } in &mut trial.judgments {
+    for Judgment { check, name, description, reason, evidence, ballots, jury, custom, .. } in &mut trial.judgments {
         std::iter::once(check).chain(name).for_each(|text| shorten(text, most));
+        if let Some(CustomRun { check, program, transcript, differs: _ }) = custom {
+            [check, program, transcript].into_iter().for_each(|text| shorten(text, most));
+        }
         ballots.truncate(MOST_ITEMS);
         let objection = jury.iter_mut().filter_map(|jury| jury.uncalibrated.as_mut());
         objection.for_each(|why| cut(why, most.min(MOST_MESSAGE_BYTES)));

@@ -1,6 +1,6 @@
 //! The figures of one case.
 
-use scenario::CaseId;
+use scenario::{CaseId, Quarantine};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +41,8 @@ pub struct CaseSummary {
     pub error: u64,
     /// Those of `error` that are the agent's fault.
     pub agent_errors: u64,
-    /// Those of `fail` that failed in an earlier attempt and not in the last one: whoever plays a failure again until it passes
-    /// has no evidence that the agent does.
+    /// Those of `fail` that failed in an earlier attempt and not in the last one: playing a failure again until it passes is no
+    /// evidence that the agent passes.
     #[serde(default)]
     pub replayed_failures: u64,
     /// Failures of the agent in a replay of a trial that our side broke: without the break they might have passed.
@@ -62,6 +62,9 @@ pub struct CaseSummary {
     pub pass_hat_k: Vec<f64>,
     /// What the gates say of this case: FAIL where it breaks a gate, PASS also where failed trials are tolerated.
     pub verdict: RunVerdict,
+    /// The entry of the quarantine, if the case has one: no gate depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<Quarantine>,
 }
 
 impl CaseSummary {

@@ -1,4 +1,4 @@
-//! The figures of judges: what they find by the length of what they judge, and which of them only inform.
+//! The figures of judges: findings by the length of the judged text, and findings that only inform.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,15 @@
-//! The figures of parts of a run: by agent, tag, axis value and check.
+//! The figures of parts of a run: by agent, scenario, persona, tag, axis value and check.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::totals::{FailureCount, Rate};
-use crate::latency::Quantiles;
+use super::{
+    goodput::GoodputFigures,
+    totals::{FailureCount, Rate},
+};
+use crate::{breakdown::PartKind, turn_times::Times};
 
-/// The trials of one agent, one tag, or one value of an axis.
+/// The trials of one agent, scenario, persona or tag, or of one value of an axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartSummary {
     /// Planned.
@@ -15,8 +18,8 @@ pub struct PartSummary {
     pub fail: u64,
     /// Those of `error` that are the agent's fault.
     pub agent_errors: u64,
-    /// Those of `fail` that failed in an earlier attempt and not in the last one: whoever plays a failure again until it passes
-    /// has no evidence that the agent does.
+    /// Those of `fail` that failed in an earlier attempt and not in the last one: playing a failure again until it passes is no
+    /// evidence that the agent passes.
     #[serde(default)]
     pub replayed_failures: u64,
     /// Failures of the agent in a replay of a trial that our side broke: without the break they might have passed.
@@ -28,9 +31,12 @@ pub struct PartSummary {
     pub cancelled: u64,
     /// pass / (pass + fail + agent_errors).
     pub success_rate: Rate,
-    /// Whole replies of the agent; `null` beyond the first 64 agents, tags and values.
-    pub latency: Option<Quantiles>,
+    /// `null` beyond the first 64 parts of a kind, and where no trial has ended. `other_parts` has the times of all of those.
+    pub latency: Option<Times>,
     pub unanswered_turns: u64,
+    /// Absent where the settings have no limits for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<GoodputFigures>,
     /// Of all roles, in the attempts that count: what lost attempts cost is only in the total of the run.
     pub cost_usd: f64,
     /// While there is one, `cost_usd` is a lower bound.
@@ -46,6 +52,30 @@ pub struct AgentSummary {
     pub agent: String,
     #[serde(flatten)]
     pub figures: PartSummary,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioSummary {
+    /// As the `title` of its cases.
+    pub scenario: String,
+    #[serde(flatten)]
+    pub figures: PartSummary,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PersonaSummary {
+    pub persona: String,
+    #[serde(flatten)]
+    pub figures: PartSummary,
+}
+
+/// The times of all parts of one kind beyond the first 64: they share one series, so that memory has a bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherParts {
+    pub kind: PartKind,
+    pub parts: u64,
+    /// A trial counts once for each of its parts.
+    pub latency: Times,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

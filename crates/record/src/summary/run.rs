@@ -4,6 +4,9 @@ use scenario::{Digest, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::contents::Contents;
+use crate::decision::Decided;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     pub id: RunId,
@@ -20,6 +23,29 @@ pub struct Run {
     /// A provider's quota is used up, since the run began or was resumed: it stopped because of that.
     #[serde(default)]
     pub exhausted: bool,
+    /// Why gabfest itself stopped the run. Nobody interrupted it, so its gates decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    /// What was decided while it played, in order; absent if nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<RunDecision>,
+    /// What it was made of, for comparisons; absent while it is going on, and in older reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contents: Option<Contents>,
+}
+
+/// A pause, a stop or another decision about a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunDecision {
+    /// RFC 3339, UTC.
+    pub at: String,
+    /// From the start of the run.
+    pub after_ms: u64,
+    /// The same on the time axis of a load, which stands still in a pause; absent without a load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_ms: Option<u64>,
+    #[serde(flatten)]
+    pub what: Decided,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +86,8 @@ impl RunVerdict {
 /// One condition on the run and whether it held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
-    /// `every_case_passes`, or `pass_rate` and `case_pass_rate`; `enough_evidence`, `every_case_judged`, `judge_available`.
+    /// `every_case_passes`, or `pass_rate` and `case_pass_rate`; `enough_evidence`, `every_case_judged`, `judge_available`; an objective as it is
+    /// written.
     pub name: String,
     pub verdict: RunVerdict,
     /// What was required and what was found, in words.
@@ -74,11 +101,14 @@ pub struct Wall {
     /// Of the conversations and turns of `summary`; `null` where the run took no time.
     pub conversations_per_minute: Option<f64>,
     pub turns_per_second: Option<f64>,
+    /// What agents wrote, in winning attempts and lost ones; `null` where the run took no time.
+    #[serde(default)]
+    pub output_tokens_per_second: Option<f64>,
 }
 
 impl Wall {
     #[must_use]
-    pub fn of(duration_ms: u64, conversations: u64, turns: u64) -> Self {
+    pub fn of(duration_ms: u64, conversations: u64, turns: u64, output_tokens: u64) -> Self {
         let per = |number: u64, millis: f64| {
             (duration_ms > 0).then(|| (number as f64 * millis / duration_ms as f64 * 100.0).round() / 100.0)
         };
@@ -86,6 +116,7 @@ impl Wall {
             duration_ms,
             conversations_per_minute: per(conversations, 60_000.0),
             turns_per_second: per(turns, 1_000.0),
+            output_tokens_per_second: per(output_tokens, 1_000.0),
         }
     }
 }

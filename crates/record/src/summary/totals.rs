@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Blame, FailureKind, Role, Tokens, latency::Quantiles, pace::Throttling, tally::Counts};
+use crate::{Blame, FailureKind, Role, Tokens, call_times::Throttling, tally::Counts, turn_times::Times};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
@@ -17,6 +17,9 @@ pub struct Totals {
     pub turns: u64,
     /// pass / (pass + fail + errors of the agent): the rate that gates, cases, metrics and pages use.
     pub success_rate: Rate,
+    /// What the interval of the success rate is about; absent in older reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success_rate_scope: Option<RateScope>,
     /// What the success rate of all planned trials can be at least and at most.
     pub success_bounds: Bounds,
     /// pass / (pass + fail).
@@ -41,7 +44,7 @@ pub struct Totals {
     /// Tokens and cost by role and model.
     pub models: Vec<ModelSpend>,
     pub attempts: Attempts,
-    /// What lost workers had spent or had in flight at their last beat and had not handed in: at most that much,
+    /// What lost workers had spent or had in flight at their last heartbeat and had not delivered: at most that much,
     /// as far as it was known then.
     pub unsettled_usd: f64,
     /// How often trials failed, by kind and blame.
@@ -57,8 +60,8 @@ pub struct Trials {
     pub error: u64,
     /// Those of `error` that are the agent's fault.
     pub agent_errors: u64,
-    /// Those of `fail` that failed in an earlier attempt and not in the last one: whoever plays a failure again until it passes
-    /// has no evidence that the agent does.
+    /// Those of `fail` that failed in an earlier attempt and not in the last one: playing a failure again until it passes is no
+    /// evidence that the agent passes.
     #[serde(default)]
     pub replayed_failures: u64,
     /// Failures of the agent in a replay of a trial that our side broke: without the break they might have passed.
@@ -85,9 +88,21 @@ pub struct Rate {
     pub estimate: Option<f64>,
     pub low: f64,
     pub high: f64,
-    /// `wilson 95%`.
+    /// `wilson 95%`; `clustered 95%` for a run with enough scenarios.
     pub method: String,
     pub n: u64,
+}
+
+/// What the interval of a run's success rate is about.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateScope {
+    /// Scenarios with a trial that says something about the agent.
+    pub scenarios: u64,
+    /// The interval comes from how much scenarios differ, and holds for scenarios like these. Otherwise it comes from the trials, and
+    /// holds for these scenarios only.
+    pub clustered: bool,
+    /// How many times as large as that of independent trials the variance is: 1 or more. `null` if it is not clustered.
+    pub design_effect: Option<f64>,
 }
 
 /// Bounds that hold whatever the missing trials would have said (Manski bounds).
@@ -106,10 +121,8 @@ pub struct Bounds {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latencies {
-    /// An agent's whole reply, without rate-limit waits.
-    pub turn: Quantiles,
-    /// To the first byte of content of streamed replies.
-    pub ttft: Quantiles,
+    #[serde(flatten)]
+    pub times: Times,
     /// Turns in which the agent gave no answer (a timeout, an error, a broken connection): they have no latency, so
     /// no percentile has them in it, however long somebody waited.
     #[serde(default)]
@@ -194,4 +207,13 @@ pub struct FailureCount {
     pub kind: FailureKind,
     pub blame: Blame,
     pub trials: u64,
+}
+
+/// Conversations that were lost with a worker at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Losses {
+    /// From the start of the run, or from the beginning of its load.
+    pub after_ms: u64,
+    /// Those that had begun.
+    pub conversations: u64,
 }

@@ -1,4 +1,4 @@
-//! What is stored of a run and cannot be read back.
+//! Stored records of a run that cannot be read back.
 
 use scenario::{CaseId, TrialId};
 use schemars::JsonSchema;
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Trial;
 
-/// What is stored of a run and cannot be read back.
+/// Stored records of a run that cannot be read back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Unreadable {
-    /// Trials of which nobody can say how they ended. Each is an ERROR of kind `unreadable`, and `gabfest resume` plays it again.
+    /// Trials with an unknown end. Each is an ERROR of kind `unreadable`, and `gabfest resume` plays it again.
     pub records: u64,
     /// Trials that count and whose transcripts cannot be read.
     pub transcripts: u64,
@@ -25,14 +25,14 @@ impl Unreadable {
         self.records == 0 && self.transcripts == 0
     }
 
-    /// Takes a trial whose record cannot be read.
+    /// Adds a trial whose record cannot be read.
     pub fn add_record(&mut self, trial: &Trial) {
         self.records += 1;
         let reason = trial.failure.as_ref().map(|failure| failure.message.as_str());
         self.list(trial, reason.unwrap_or_default());
     }
 
-    /// Takes a trial whose transcript cannot be read.
+    /// Adds a trial whose transcript cannot be read.
     pub fn add_transcript(&mut self, trial: &Trial, reason: &str) {
         self.transcripts += 1;
         self.list(trial, &format!("its transcript cannot be read: {reason}"));

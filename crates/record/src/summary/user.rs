@@ -1,4 +1,4 @@
-//! The figures of the simulated user: how often it is at fault, and what that does to the success rate.
+//! The figures of the simulated user: how often it is at fault, and the effect on the success rate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

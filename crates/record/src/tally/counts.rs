@@ -1,4 +1,4 @@
-//! How trials ended: the counts from which rates are made.
+//! How trials ended: the counts behind the rates.
 
 use crate::{Trial, Verdict};
 
@@ -52,13 +52,13 @@ impl Counts {
         self.doubtful += other.doubtful;
     }
 
-    /// Trials that ended, whatever their verdict.
+    /// Trials that ended, with any verdict.
     #[must_use]
     pub fn ended(&self) -> u64 {
         self.pass + self.fail + self.inconclusive + self.error + self.skipped + self.cancelled
     }
 
-    /// Trials with a PASS or a FAIL, those that failed and were played again among them.
+    /// Trials with a PASS or a FAIL, including failed trials that were played again.
     #[must_use]
     pub fn judged(&self) -> u64 {
         self.pass + self.fail
@@ -76,7 +76,7 @@ impl Counts {
         self.pass + self.held_against_agent()
     }
 
-    /// Trials that ended and say nothing about the agent.
+    /// Trials that ended without a result about the agent.
     #[must_use]
     pub fn unjudged(&self) -> u64 {
         self.ended().saturating_sub(self.conclusive())

@@ -1,4 +1,5 @@
-//! What judges find, by the length of what they judge, and findings that only inform because a judge is not calibrated.
+//! Findings of judges by the length of the judged text, and findings that only inform because a judge is not
+//! calibrated.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,8 @@ use crate::{Finding, Judgment};
 
 /// The lower ends of the ranges of length, in words of the agent.
 pub const FROM_WORDS: [u32; 6] = [0, 25, 50, 100, 200, 400];
-/// How many reasons are told apart. The rest, the last in alphabetical order, count together: so it does not matter in
-/// which order trials are added and merged.
+/// How many reasons are counted separately. The rest, the last in alphabetical order, are counted together, so the
+/// order in which trials are added and merged does not matter.
 const MOST_REASONS: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,7 +17,7 @@ pub struct Judges {
     pub by_length: [JudgedCounts; FROM_WORDS.len()],
     /// Findings that only inform, by the reason.
     pub uncalibrated: BTreeMap<String, u64>,
-    /// Those of further reasons.
+    /// The findings with further reasons.
     pub more_uncalibrated: u64,
 }
 
@@ -99,6 +100,7 @@ mod tests {
             weight: 1.0,
             ballots: Vec::new(),
             jury: Some(Jury { words, uncalibrated: uncalibrated.map(str::to_owned) }),
+            custom: None,
         }
     }
 

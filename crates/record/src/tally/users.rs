@@ -23,7 +23,7 @@ pub struct UserCounts {
     pub trials: u64,
     /// Those in which the agent got a critical fault.
     pub faulty_trials: u64,
-    /// Lines that its model was asked for.
+    /// Lines of its model.
     pub lines: u64,
     /// Those that `self_check: model` could not judge.
     pub unknown: u64,
@@ -38,7 +38,7 @@ pub struct FaultyLines {
     pub sent: u64,
 }
 
-/// What the trials with a critical fault would count as without it.
+/// How the trials with a critical fault would count without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FaultyTrials {
     pub trials: u64,

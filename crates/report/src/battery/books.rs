@@ -14,12 +14,12 @@ use super::{Sheet, Totals, csv, workbook};
 use crate::{Error, cases, part_file::PartFile};
 
 const FOLDER: &str = "batteries";
-/// Sheets that are kept over all cases until the end; later runs are in the summaries only.
+/// How many sheets are kept over all cases; later runs are only in the summaries.
 const MOST_SHEETS: usize = 500;
 /// Conversations that are written as text; all of them are in the transcripts.
 const MOST_CONVERSATIONS: u32 = 1_000;
 
-/// Fed with all trials of a run; those that are no batteries leave nothing.
+/// Receives all trials of a run, and ignores those that are not batteries.
 #[derive(Debug)]
 pub(crate) struct Books {
     dir: PathBuf,
@@ -74,7 +74,7 @@ impl Books {
         Ok(())
     }
 
-    /// The workbooks that were written.
+    /// Writes the workbooks and returns their paths.
     pub(crate) fn finish(self, summary: &Summary) -> Result<Vec<PathBuf>, Error> {
         let Self { dir, cases, scores, .. } = self;
         let Some(scores) = scores else { return Ok(Vec::new()) };
@@ -106,7 +106,7 @@ impl Books {
     }
 }
 
-/// The case's name in letters that every file system takes. Names may look alike then.
+/// The case's name in characters that every file system accepts. Two names may become equal.
 fn file_name(name: &str) -> String {
     let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
     let words: String = name.to_lowercase().chars().map(plain).take(60).collect();

@@ -1,4 +1,4 @@
-//! What quality batteries found, requirement by requirement: conversations, replies, and success by level of error.
+//! The results of quality batteries by requirement: conversations, replies, and success by level of error.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(crate) struct Examined {
     cases: BTreeMap<u64, BTreeMap<Requirement, Tested>>,
 }
 
-/// What became of one requirement over all conversations of a case.
+/// The results of one requirement over all conversations of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tested {
     /// (the requirement held, it was decided)
@@ -41,7 +41,7 @@ impl Examined {
     pub(crate) fn add(&mut self, trial: &Trial, turns: &[Turn]) -> bool {
         let Some(found) = trial.examined_in(turns) else { return false };
         let case = self.cases.entry(trial.case).or_default();
-        for judgment in trial.judgments.iter().filter(|judgment| judgment.required) {
+        for judgment in &trial.judgments {
             if let (Scope::Step { .. }, Some(requirement)) = (judgment.scope, Requirement::of_name(&judgment.check)) {
                 count(&mut case.entry(requirement).or_default().conversations, judgment.finding);
             }
@@ -55,7 +55,7 @@ impl Examined {
         true
     }
 
-    /// In the plan's order. A case of which nothing was examined has no section.
+    /// In the plan's order. A case without examinations has no section.
     pub(crate) fn sections(&self, summary: &Summary) -> Vec<Section<'_>> {
         self.cases
             .iter()
@@ -82,7 +82,7 @@ impl Tested {
         statistics::interval(self.replies[0], self.replies[1])
     }
 
-    /// `12/14`, and what could not be scored.
+    /// `12/14`, and how many had no score.
     pub(crate) fn replies_text(&self) -> String {
         let [passed, decided] = self.replies;
         let open = if self.undecided > 0 { format!(" + {} not scored", self.undecided) } else { String::new() };
@@ -93,13 +93,13 @@ impl Tested {
         format!("{}/{}", figures::count(self.conversations[0]), figures::count(self.conversations[1]))
     }
 
-    /// Levels that were tried: the level, passed, decided.
+    /// The tested levels: the level, passed, decided.
     pub(crate) fn tried(&self) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
         let levels = self.levels.iter().enumerate();
         levels.filter(|(_, [_, decided])| *decided > 0).map(|(level, [passed, decided])| (level, *passed, *decided))
     }
 
-    /// `0: 3/4, 5: 1/2`; empty where nothing was garbled.
+    /// `0: 3/4, 5: 1/2`; empty if nothing was garbled.
     pub(crate) fn levels_text(&self) -> String {
         self.tried()
             .map(|(level, passed, decided)| format!("{level}: {passed}/{decided}"))
@@ -114,7 +114,7 @@ impl Default for Tested {
     }
 }
 
-/// `ML-U3`, and the later name where there is one of its own.
+/// `ML-U3`, and the later name if it has one.
 pub(crate) fn names(requirement: Requirement) -> String {
     let (id, later) = (requirement.id(), requirement.later_name());
     if later.eq_ignore_ascii_case(&id.replace('-', "_")) { id.to_owned() } else { format!("{id} · {later}") }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_case_of_which_nothing_was_examined_has_no_section() {
+    fn a_case_without_examinations_has_no_section() {
         let stored = include_bytes!("../../../statistics/src/stored/version_1.json");
         let summary = statistics::stored::read(stored).unwrap();
         let mut examined = Examined::default();

@@ -1,7 +1,6 @@
-//! One conversation of a battery as a table: a row a turn, a column a test, totals below.
+//! One conversation of a battery as a table: a row per turn, a column per test, totals below.
 //!
-//! The columns and their order are those of the original's workbook, in which each test was put in front of the
-//! ones before it.
+//! The columns and their order are those of the original's workbook, which inserted each test before the earlier ones.
 
 use record::{
     Finding, Turn,
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sheet {
-    /// The original's faults are kept.
+    /// Reproduce the original's bugs.
     pub compat: bool,
     /// Exchanges.
     pub rows: usize,
@@ -22,18 +21,18 @@ pub struct Sheet {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     pub head: String,
-    /// One a row; `None` is an empty cell.
+    /// One per row; `None` is an empty cell.
     pub cells: Vec<Option<Value>>,
-    /// What stands below, and the name under which a summary has it.
+    /// The total below, and its name in a summary.
     pub total: Option<(String, Sum)>,
 }
 
-/// What a column adds up to.
+/// The total of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sum {
     Passed(Total),
     ByLevel(Box<Histogram>),
-    /// What the original's sum over runs makes of histograms.
+    /// The original's sum of histograms over runs.
     Strung(Vec<Vec<u64>>),
 }
 
@@ -240,6 +239,6 @@ fn sum<'r, 'c: 'r>(requirement: Requirement, rows: impl Iterator<Item = &'r Row<
             None => known = false,
         }
     }
-    // A conversation that was saved elsewhere does not say how strongly its questions were garbled.
+    // A conversation that was saved elsewhere does not record how strongly its questions were garbled.
     if requirement.garbles() && known { Sum::ByLevel(Box::new(levels)) } else { Sum::Passed(total) }
 }

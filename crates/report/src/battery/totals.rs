@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use super::{Sheet, sheet::Sum};
 
-/// Rows that are kept; what came after them is in the totals only.
+/// How many rows are kept; later ones are only in the totals.
 pub const MOST_ROWS: usize = 10_000;
 
-/// What the conversations of one case add up to.
+/// The totals of one case's conversations.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Totals {
-    /// In the order in which runs brought them, those of one run by name.
+    /// In the order of the runs; the columns of one run by name.
     pub columns: Vec<String>,
     /// One a run: by column, its sets together.
     pub rows: Vec<BTreeMap<String, Sum>>,
     pub runs: u64,
     /// Over all runs.
     pub all: BTreeMap<String, Sum>,
-    /// What the original makes of them where it errs.
+    /// The original's totals if they are wrong.
     strung: BTreeMap<String, Sum>,
 }
 
@@ -47,14 +47,14 @@ impl Totals {
         }
     }
 
-    /// What the summary's last row says of a column.
+    /// The summary's last row for a column.
     #[must_use]
     pub fn last_row(&self, column: &str) -> Option<&Sum> {
         self.strung.get(column).or_else(|| self.all.get(column))
     }
 }
 
-/// Revision 9043c93 adds the first two levels of histograms as if they were counts, which strings them together.
+/// Revision 9043c93 adds the first two levels of histograms as if they were counts, which concatenates them.
 fn strung(before: &Sum, more: &Sum) -> Sum {
     let lists = |sum: &Sum| -> Vec<Vec<u64>> {
         match sum {

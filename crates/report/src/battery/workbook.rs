@@ -8,7 +8,7 @@ use super::{Sheet, Totals, sheet::Sum};
 /// The longest text of a cell that spreadsheets take, in characters.
 const LONGEST: usize = 32_767;
 
-/// The report: a sheet a run, as far as they were kept. `numbers` are those of the runs.
+/// The report: a sheet for each kept run. `numbers` are the runs' numbers.
 pub(super) fn report(sheets: &[(u32, Sheet)]) -> Result<Vec<u8>, XlsxError> {
     let mut book = new_book()?;
     for (number, sheet) in sheets {

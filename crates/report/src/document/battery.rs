@@ -1,4 +1,4 @@
-//! What quality batteries found of each requirement.
+//! The results of quality batteries by requirement.
 
 use record::Summary;
 

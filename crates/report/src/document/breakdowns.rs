@@ -1,8 +1,8 @@
-//! The tables by agent, by tag, by the values of axes, and by check.
+//! The tables by agent, scenario, persona and tag, by the values of axes, and by check.
 
 use std::cmp::Reverse;
 
-use record::{Summary, summary::MetricSummary};
+use record::{Summary, breakdown::PartKind, summary::MetricSummary};
 
 use super::{
     model::{Block, Cell, Column, Kind, LineKind, Section, Table},
@@ -14,18 +14,25 @@ use crate::{
 };
 
 pub(super) fn sections(summary: &Summary, room: Room) -> Vec<Section> {
-    // On a narrow page, a long table is no overview: it is in the other pages only.
-    let fits = |table: &parts::Table| !room.narrow || table.rows.len() <= room.breakdown_rows;
+    // On a narrow page, a long table is no overview, and the matrix has the rates of scenarios and personas: they are in
+    // the other pages only.
+    let fits = |table: &parts::Table| {
+        let is_in_matrix = matches!(table.kind, PartKind::Scenario | PartKind::Persona);
+        !room.narrow || (!is_in_matrix && table.rows.len() <= room.breakdown_rows)
+    };
     let tables = parts::tables(summary).into_iter().filter(fits).take(room.breakdowns);
     tables.map(|table| section(&table, room)).collect()
 }
 
 fn section(of: &parts::Table, room: Room) -> Section {
-    let kind = match of.by.as_str() {
-        _ if of.is_axis => Kind::ByAxis,
-        "agent" => Kind::ByAgent,
-        _ => Kind::ByTag,
+    let kind = match of.kind {
+        PartKind::Agent => Kind::ByAgent,
+        PartKind::Scenario => Kind::ByScenario,
+        PartKind::Persona => Kind::ByPersona,
+        PartKind::Tag => Kind::ByTag,
+        PartKind::Axis => Kind::ByAxis,
     };
+    let is_axis = of.kind == PartKind::Axis;
     let mut table = Table::new(if room.narrow { narrow_columns() } else { wide_columns(of) });
     let cells = if room.narrow { narrow_cells } else { wide_cells };
     table.rows = of.rows.iter().take(room.breakdown_rows).map(cells).collect();
@@ -37,8 +44,8 @@ fn section(of: &parts::Table, room: Room) -> Section {
         let lines = remarks.map(|row| format!("{}: {}", row.name, row.kinds)).collect();
         blocks.push(Block::Lines { kind: LineKind::Remark, lines });
     }
-    let title = if of.is_axis { "By".to_owned() } else { format!("By {}", of.by) };
-    Section { of: of.is_axis.then(|| of.by.clone()), ..Section::new(kind, &title, blocks) }
+    let title = if is_axis { "By".to_owned() } else { format!("By {}", of.by) };
+    Section { of: is_axis.then(|| of.by.clone()), ..Section::new(kind, &title, blocks) }
 }
 
 fn narrow_columns() -> Vec<Column> {
@@ -60,14 +67,17 @@ fn narrow_cells(row: &Row) -> Vec<Cell> {
 }
 
 fn wide_columns(of: &parts::Table) -> Vec<Column> {
-    let first = if of.is_axis { Cell::code(&of.by) } else { Cell::figure(&of.by) };
-    let heads = ["success rate", "95% interval", "trials", "failures", "reply p50", "p95", "cost"];
+    let first = if of.kind == PartKind::Axis { Cell::code(&of.by) } else { Cell::figure(&of.by) };
+    let heads =
+        ["success rate", "95% interval", "trials", "failures", "response p50", "p95", "first token p50", "p95", "cost"];
     let first = Column { head: first, ..Column::left("") };
     std::iter::once(first).chain(heads.map(Column::right)).chain([Column::left("why")]).collect()
 }
 
 fn wide_cells(row: &Row) -> Vec<Cell> {
-    let figures = [&row.rate, &row.interval, &row.trials, &row.failures, &row.p50, &row.p95, &row.cost];
+    let [ttft_p50, ttft_p95] = &row.ttft;
+    let figures =
+        [&row.rate, &row.interval, &row.trials, &row.failures, &row.p50, &row.p95, ttft_p50, ttft_p95, &row.cost];
     std::iter::once(Cell::text(&row.name)).chain(figures.map(Cell::figure)).chain([Cell::text(&row.kinds)]).collect()
 }
 

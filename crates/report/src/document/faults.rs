@@ -1,4 +1,4 @@
-//! What went wrong, by the agent's fault or not.
+//! Failures, by the agent's fault or not.
 
 use record::{Blame, Summary};
 
@@ -8,13 +8,13 @@ use super::{
 };
 use crate::{figures, unreadable};
 
-/// What counts against the agent.
+/// Failures that count against the agent.
 pub(super) fn of_agent(summary: &Summary) -> Section {
     let faults = faults(summary, |blame| blame == Blame::Agent);
     Section::new(Kind::AgentFailures, "Held against the agent", (!faults.is_empty()).then_some(Block::Faults(faults)))
 }
 
-/// What does not.
+/// Failures that do not.
 pub(super) fn section(summary: &Summary, room: Room) -> Section {
     let totals = &summary.summary;
     let faults = faults(summary, |blame| blame != Blame::Agent);

@@ -1,6 +1,9 @@
 //! The top of every page: the verdict, the state of the run, and one sentence for each key figure.
 
-use record::{Summary, Verdict, summary::RunState};
+use record::{
+    Summary, Verdict,
+    summary::{Run, RunState},
+};
 
 use crate::{
     clean::{clean, fit},
@@ -14,12 +17,12 @@ const METHOD_COLUMNS: usize = 16;
 pub(crate) struct Headline {
     pub(crate) mark: Mark,
     pub(crate) name: String,
-    /// Why the figures may not be the last ones.
-    pub(crate) note: Option<&'static str>,
+    /// Why the figures may not be final.
+    pub(crate) note: Option<String>,
     pub(crate) facts: Vec<Fact>,
 }
 
-/// `passed`: `4 of 7 trials: success rate 57.1% (wilson 95% interval 25–85%)`.
+/// `passed`: `4 of 7 trials: success rate 57.1% (wilson 95% interval 25–85%, for these 2 scenarios)`.
 #[derive(Debug)]
 pub(crate) struct Fact {
     pub(crate) name: &'static str,
@@ -38,7 +41,7 @@ impl Headline {
         Self {
             mark: Mark::of_run(summary.verdict),
             name: summary.run.name.clone(),
-            note: note(summary.run.state),
+            note: note(&summary.run),
             facts: facts(summary),
         }
     }
@@ -50,13 +53,18 @@ impl Fact {
     }
 }
 
-fn note(state: RunState) -> Option<&'static str> {
-    match state {
-        RunState::Finished => None,
-        RunState::Running => Some("still running: every figure is provisional"),
-        RunState::Interrupted => Some("interrupted: the figures cover what was played"),
-        RunState::Cancelled => Some("cancelled: the figures cover what was played"),
-    }
+fn note(run: &Run) -> Option<String> {
+    let note = match (run.state, &run.stopped) {
+        (RunState::Finished, _) => return None,
+        (RunState::Running, None) => "still running: every figure is provisional",
+        (RunState::Running, Some(reason)) => return Some(format!("stopping: {}", clean(reason))),
+        (RunState::Interrupted, None) => "interrupted: the figures cover the played trials",
+        (RunState::Interrupted, Some(reason)) => {
+            return Some(format!("stopped, so the figures cover the played trials: {}", clean(reason)));
+        }
+        (RunState::Cancelled, _) => "cancelled: the figures cover the played trials",
+    };
+    Some(note.to_owned())
 }
 
 fn facts(summary: &Summary) -> Vec<Fact> {
@@ -67,12 +75,13 @@ fn facts(summary: &Summary) -> Vec<Fact> {
     let mut facts = vec![fact(
         "passed",
         format!(
-            "{} of {}: success rate {} ({} interval {})",
+            "{} of {}: success rate {} ({} interval {}{})",
             count(trials.pass),
             plural(trials.counts().conclusive(), "trial", "trials"),
             figures::estimate(rate),
             fit(&clean(&rate.method), METHOD_COLUMNS),
             figures::interval(rate),
+            figures::scope(totals),
         ),
     )];
     let optional = [
@@ -80,6 +89,7 @@ fn facts(summary: &Summary) -> Vec<Fact> {
         ("judged", figures::judged_pass_rate(totals)),
         ("replayed", figures::replayed_failures(totals)),
         ("weighted", figures::weighted(summary)),
+        ("goodput", figures::goodput(summary)),
     ];
     facts.extend(optional.into_iter().filter_map(|(name, text)| Some(fact(name, text?))));
     facts.push(fact(
@@ -113,7 +123,7 @@ fn rest(summary: &Summary) -> Vec<Words> {
     let trials = summary.summary.trials;
     [
         (Verdict::Fail, trials.fail, "failed"),
-        (Verdict::Error, trials.error, "error"),
+        (Verdict::Error, trials.error, if trials.error == 1 { "error" } else { "errors" }),
         (Verdict::Inconclusive, trials.inconclusive, "inconclusive"),
         (Verdict::Skipped, trials.skipped, "skipped"),
         (Verdict::Cancelled, trials.cancelled, "cancelled"),

@@ -1,12 +1,12 @@
-//! Judges: findings that only inform because a judge is not calibrated, and verdicts by the length of what was judged.
+//! Judges: findings that only inform because a judge is not calibrated, and verdicts by the length of the judged text.
 
 use record::{Summary, summary::Judges};
 
 use super::model::{Block, Cell, Column, Kind, LineKind, Section, Table};
 use crate::figures::{self, count, plural};
 
-/// What the table is for.
-const LEGEND: &str = "Words are those that the agent said in what was judged. A judge whose pass rate grows with the length may judge the length.";
+/// The purpose of the table.
+const LEGEND: &str = "Words of the agent in the judged text. If the pass rate grows with the length, the judge may be judging the length.";
 
 pub(super) fn section(summary: &Summary) -> Section {
     let mut blocks = Vec::new();
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_stand_by_length_and_judges_that_only_inform_are_named() {
+    fn verdicts_are_listed_by_length_and_informing_judges_named() {
         let range = |from_words, below_words, pass, fail| JudgedLength {
             from_words,
             below_words,

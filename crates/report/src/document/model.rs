@@ -9,7 +9,7 @@ pub(crate) struct Section {
     /// A part of the title that is a name from a scenario file, such as the path of an axis.
     pub(crate) of: Option<String>,
     pub(crate) blocks: Vec<Block>,
-    /// What the figures mean, for pages that have room for it.
+    /// The meaning of the figures, for pages with room for it.
     pub(crate) legend: Option<&'static str>,
 }
 
@@ -19,21 +19,55 @@ pub(crate) enum Kind {
     ByAgent,
     ByTag,
     ByAxis,
+    ByScenario,
+    ByPersona,
+    /// Times by the number of the turn.
+    ByTurn,
+    /// Times of streamed replies by role and model.
+    Streaming,
     ByCheck,
     /// Checks with a name.
     Metrics,
     Battery,
     Failures,
+    /// Cases that no gate depends on.
+    Quarantine,
+    /// Which conversations were not kept.
+    Transcripts,
     /// Verdicts by length, and judges that only inform.
     Judges,
+    /// Of the user's own, and which of them are unstable.
+    CustomChecks,
     Informing,
     SimulatedUser,
+    Load,
+    /// For the highest load that meets the requirements.
+    LoadSearch,
+    /// What changed while the pace of a load was steady.
+    Drift,
+    /// Pauses, stops, other decisions about the run, and what was lost.
+    Events,
+    /// Quality by offered load.
+    LoadSteps,
     Latency,
     Throttling,
+    /// Rate limits that providers named.
+    NamedLimits,
     Spend,
-    /// What counts against the agent, by kind.
+    /// Failures that count against the agent, by kind.
     AgentFailures,
     Faults,
+    /// With an earlier run, in one section.
+    Comparison,
+    /// Of two runs: the cases that changed.
+    Changes,
+    ComparedFigures,
+    /// Of two runs: what differs besides the agent.
+    Contract,
+    /// Of a history: its runs, or the nights of a case.
+    Nights,
+    /// Of a history: which cases are stable, flaky or broken.
+    Ledger,
 }
 
 impl Kind {
@@ -44,18 +78,37 @@ impl Kind {
             Self::ByAgent => "by-agent",
             Self::ByTag => "by-tag",
             Self::ByAxis => "by-axis",
+            Self::ByScenario => "by-scenario",
+            Self::ByPersona => "by-persona",
+            Self::ByTurn => "by-turn",
+            Self::Streaming => "streaming",
             Self::ByCheck => "by-check",
             Self::Metrics => "named-checks",
             Self::Battery => "battery",
             Self::Failures => "conversations",
+            Self::Quarantine => "quarantine",
+            Self::Transcripts => "transcripts",
             Self::Judges => "judges",
+            Self::CustomChecks => "custom-checks",
             Self::Informing => "informing",
             Self::SimulatedUser => "simulated-user",
+            Self::Load => "load",
+            Self::LoadSearch => "load-search",
+            Self::Drift => "drift",
+            Self::Events => "events",
+            Self::LoadSteps => "quality-by-load",
             Self::Latency => "latency",
             Self::Throttling => "throttling",
+            Self::NamedLimits => "named-limits",
             Self::Spend => "spend",
             Self::AgentFailures => "agent-failures",
             Self::Faults => "infrastructure",
+            Self::Comparison => "comparison",
+            Self::Changes => "changes",
+            Self::ComparedFigures => "compared-figures",
+            Self::Contract => "contract",
+            Self::Nights => "nights",
+            Self::Ledger => "ledger",
         }
     }
 }
@@ -87,11 +140,11 @@ pub(crate) enum LineKind {
     Remark,
 }
 
-/// Failures that are alike, as one group each.
+/// Groups of similar failures.
 #[derive(Debug)]
 pub(crate) struct Failures {
     pub(crate) groups: Vec<Group>,
-    /// Trials that did not pass and are in none of the groups.
+    /// Trials that did not pass and are in no group.
     pub(crate) more: u64,
 }
 
@@ -105,12 +158,12 @@ pub(crate) struct Fault {
 
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// What the table is about, in a section with several tables.
+    /// The subject of the table, in a section with several tables.
     pub(crate) caption: Option<Caption>,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
     pub(crate) total: Option<Row>,
-    /// `3 more scenarios`, where there was no room for all rows.
+    /// `3 more scenarios`, if there was no room for all rows.
     pub(crate) left_out: Option<String>,
 }
 
@@ -125,9 +178,9 @@ pub(crate) struct Caption {
 pub(crate) struct Column {
     pub(crate) head: Cell,
     pub(crate) align: Align,
-    /// On a page that is too narrow, the columns with a rank go, the lowest first.
+    /// On a narrow page, columns with a rank are dropped, the lowest first.
     pub(crate) rank: Option<u8>,
-    /// On a page that is too narrow, texts of this column may be cut.
+    /// On a narrow page, texts of this column may be cut.
     pub(crate) may_cut: bool,
 }
 
@@ -153,7 +206,7 @@ pub(crate) enum Look {
     Code,
     /// A number or a fixed word of gabfest's own, which needs no escaping.
     Figure,
-    /// The same where the figure is not known.
+    /// An unknown figure.
     Unknown,
 }
 
@@ -178,7 +231,7 @@ impl Column {
         Self { align: Align::Right, ..Self::left(head) }
     }
 
-    /// Goes where the page is too narrow, the lowest rank first.
+    /// Drops the column on a narrow page, the lowest rank first.
     pub(super) fn rank(self, rank: u8) -> Self {
         Self { rank: Some(rank), ..self }
     }
@@ -201,7 +254,7 @@ impl Cell {
         Self { text: text.into(), look: Look::Figure }
     }
 
-    /// A figure that may not be known.
+    /// A figure that may be unknown.
     pub(super) fn known(text: Option<String>) -> Self {
         text.map_or_else(|| Self { text: "unknown".to_owned(), look: Look::Unknown }, Self::figure)
     }

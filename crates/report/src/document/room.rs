@@ -6,6 +6,8 @@ pub(crate) struct Room {
     /// A page of few columns leaves out figures that follow from others.
     pub(crate) narrow: bool,
     pub(crate) scenarios: usize,
+    /// Of each list of cases that changed since an earlier run.
+    pub(crate) changes: usize,
     /// Tables by agent, tag and axis, and the rows of each.
     pub(crate) breakdowns: usize,
     pub(crate) breakdown_rows: usize,

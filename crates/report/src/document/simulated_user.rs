@@ -131,6 +131,7 @@ mod tests {
         Room {
             narrow,
             scenarios: most,
+            changes: most,
             breakdowns: most,
             breakdown_rows: 2,
             checks: most,

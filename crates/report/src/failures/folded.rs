@@ -1,8 +1,8 @@
-//! Folds a reason: removes what differs from trial to trial, which are numbers, ids and quoted replies.
+//! Folds a reason: removes the parts that differ between trials, which are numbers, ids and quoted replies.
 
 /// How a check begins to quote the text that it was given.
 const QUOTED: &str = "; it is \"";
-/// A hexadecimal word of so many characters is an id.
+/// A hexadecimal word of at least this length is an id.
 const ID_CHARS: usize = 8;
 
 /// Every number and every id becomes `#`.
@@ -62,7 +62,7 @@ mod tests {
     use super::of;
 
     #[test]
-    fn what_differs_by_numbers_alone_is_alike() {
+    fn reasons_that_differ_only_in_numbers_are_equal() {
         for (reason, folded) in [
             ("", ""),
             ("latency: took 5312 ms, at most 5000 ms", "latency: took # ms, at most # ms"),

@@ -14,7 +14,7 @@ const CASES_SHOWN: usize = 40;
 const SLOT: usize = 12;
 const BAR: usize = 10;
 const HEIGHT: f64 = 40.0;
-/// Of a bar where nothing passed: it must be seen that something was tried.
+/// The height of a bar without passes: it must show that something was tried.
 const FLOOR: f64 = 2.0;
 
 #[derive(Serialize)]
@@ -36,7 +36,7 @@ struct Case {
 struct Row {
     names: String,
     title: &'static str,
-    /// `pass` where it held in every conversation, `fail` where it held not in each.
+    /// `pass` if it held in every conversation, otherwise `fail`.
     class: &'static str,
     conversations: String,
     replies: String,
@@ -102,7 +102,7 @@ fn row(requirement: Requirement, tested: &Tested) -> Row {
     }
 }
 
-/// `None` where no question was garbled.
+/// `None` if no question was garbled.
 fn histogram(tested: &Tested) -> Option<Histogram> {
     let bars: Vec<Bar> = tested
         .tried()

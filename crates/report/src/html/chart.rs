@@ -1,9 +1,9 @@
 //! The latency chart: percentiles on a scale on which each further nine takes as much room as the last.
 
-use record::{latency::Quantiles, summary::Latencies};
+use record::{latency::Quantiles, summary::Latencies, turn_times::Times};
 use serde::Serialize;
 
-use crate::figures::{count, millis};
+use crate::figures::millis;
 
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 616.0;
@@ -17,26 +17,20 @@ pub(super) struct LatencyChart {
     columns: Vec<Tick>,
     lines: Vec<Tick>,
     curves: Vec<Curve>,
-    /// Some percentile rests on fewer replies than it takes to see it once.
-    thin: bool,
 }
 
 #[derive(Serialize)]
-struct Tick {
-    at: String,
-    label: String,
+pub(super) struct Tick {
+    pub(super) at: String,
+    pub(super) label: String,
 }
 
 #[derive(Serialize)]
 struct Curve {
     class: &'static str,
     name: &'static str,
-    count: String,
-    mean: String,
-    max: String,
-    /// SVG polylines: what the number of replies supports, and what it does not.
-    solid: String,
-    dashed: String,
+    /// An SVG polyline.
+    line: String,
     points: Vec<Point>,
 }
 
@@ -46,63 +40,49 @@ struct Point {
     y: String,
     label: &'static str,
     value: String,
-    supported: bool,
 }
 
 impl LatencyChart {
-    /// `None` where no reply was measured.
+    /// `None` where there are too few replies for a curve.
     pub(super) fn of(latency: &Latencies) -> Option<Self> {
-        if latency.turn.count == 0 {
-            return None;
-        }
-        let highest = latency.turn.p999_ms.max(latency.ttft.p999_ms);
+        let Latencies { times: Times { response, turn, ttft, .. }, .. } = latency;
+        // One percentile is a dot, and the table has it.
+        turn.p90_ms?;
+        let found = [response, turn, ttft].into_iter().flat_map(known).map(|(_, _, value)| value);
+        let highest = found.fold(0.0, f64::max);
         let step = step(highest);
         let top = (highest / step).ceil().max(1.0) * step;
-        let mut curves = vec![curve("reply", "Whole reply", &latency.turn, top)];
-        if latency.ttft.count > 0 {
-            curves.push(curve("ttft", "First token", &latency.ttft, top));
-        }
+        let named =
+            [("response", "Response time", response), ("reply", "Service time", turn), ("ttft", "First token", ttft)];
+        let measured = named.into_iter().filter(|(_, _, of)| of.count > 0);
+        let curves: Vec<Curve> = measured.map(|(class, name, of)| curve(class, name, of, top)).collect();
         let lines = (0..=(top / step).round() as u64).map(|index| {
             let value = index as f64 * step;
             Tick { at: format!("{:.1}", y(value, top)), label: if index == 0 { "0".to_owned() } else { axis(value) } }
         });
         let columns =
             PERCENTILES.iter().map(|(name, share)| Tick { at: format!("{:.1}", x(*share)), label: (*name).to_owned() });
-        Some(Self {
-            columns: columns.collect(),
-            lines: lines.collect(),
-            thin: curves.iter().any(|curve| curve.points.iter().any(|point| !point.supported)),
-            curves,
-        })
+        Some(Self { columns: columns.collect(), lines: lines.collect(), curves })
     }
 }
 
+/// The percentiles that there are enough replies for: name, share and milliseconds.
+fn known(of: &Quantiles) -> impl Iterator<Item = (&'static str, f64, f64)> {
+    let values = [(of.count > 0).then_some(of.p50_ms), of.p90_ms, of.p95_ms, of.p99_ms, of.p999_ms];
+    PERCENTILES.into_iter().zip(values).filter_map(|((label, share), value)| Some((label, share, value?)))
+}
+
 fn curve(class: &'static str, name: &'static str, of: &Quantiles, top: f64) -> Curve {
-    let values = [of.p50_ms, of.p90_ms, of.p95_ms, of.p99_ms, of.p999_ms];
-    let points: Vec<Point> = PERCENTILES
-        .iter()
-        .zip(values)
-        .map(|((label, share), value)| Point {
-            x: format!("{:.1}", x(*share)),
+    let points: Vec<Point> = known(of)
+        .map(|(label, share, value)| Point {
+            x: format!("{:.1}", x(share)),
             y: format!("{:.1}", y(value, top)),
             label,
             value: millis(value),
-            supported: of.count as f64 * (1.0 - share) >= 1.0 - 1e-9,
         })
         .collect();
-    let supported = points.iter().take_while(|point| point.supported).count();
-    let line =
-        |points: &[Point]| points.iter().map(|point| format!("{},{}", point.x, point.y)).collect::<Vec<_>>().join(" ");
-    Curve {
-        class,
-        name,
-        count: count(of.count),
-        mean: millis(of.mean_ms),
-        max: millis(of.max_ms),
-        solid: line(&points[..supported]),
-        dashed: line(&points[supported.saturating_sub(1)..]),
-        points,
-    }
+    let line = points.iter().map(|point| format!("{},{}", point.x, point.y)).collect::<Vec<_>>().join(" ");
+    Curve { class, name, line, points }
 }
 
 fn x(share: f64) -> f64 {
@@ -116,7 +96,7 @@ fn y(value: f64, top: f64) -> f64 {
 }
 
 /// 1, 2 or 5 times a power of ten, so that at most a handful of lines reach the highest value.
-fn step(highest: f64) -> f64 {
+pub(super) fn step(highest: f64) -> f64 {
     let least = (highest / MOST_TICKS).max(0.001);
     let power = 10_f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -127,7 +107,7 @@ fn step(highest: f64) -> f64 {
 }
 
 /// A tick's label: round values need no decimals.
-fn axis(value: f64) -> String {
+pub(super) fn axis(value: f64) -> String {
     let (number, unit) = if value >= 1_000.0 { (value / 1_000.0, "s") } else { (value, "ms") };
     let text = format!("{number:.3}");
     format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
@@ -150,31 +130,26 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_beyond_the_evidence_are_dashed() {
+    fn a_curve_has_the_percentiles_that_there_are_enough_replies_for() {
         let turn = Quantiles {
-            count: 120,
+            count: 130,
             p50_ms: 100.0,
-            p90_ms: 200.0,
-            p95_ms: 250.0,
-            p99_ms: 400.0,
-            p999_ms: 410.0,
+            p90_ms: Some(200.0),
+            p95_ms: Some(250.0),
             max_ms: 410.0,
             mean_ms: 120.0,
+            ..Quantiles::default()
         };
-        let chart = LatencyChart::of(&Latencies { turn, ttft: Quantiles::default(), unanswered_turns: 0 }).unwrap();
-        assert_eq!(chart.curves.len(), 1);
-        let supported: Vec<bool> = chart.curves[0].points.iter().map(|point| point.supported).collect();
-        assert_eq!(supported, [true, true, true, true, false]);
-        assert_eq!(chart.curves[0].solid.split(' ').count(), 4);
-        assert_eq!(chart.curves[0].dashed.split(' ').count(), 2);
-        assert!(chart.thin);
-        assert!(
-            LatencyChart::of(&Latencies {
-                turn: Quantiles::default(),
-                ttft: Quantiles::default(),
-                unanswered_turns: 3
-            })
-            .is_none()
-        );
+        let ttft = Quantiles { p95_ms: None, ..turn };
+        let of = |turn, ttft| {
+            let times = Times { turn, ttft, ..Times::default() };
+            LatencyChart::of(&Latencies { times, unanswered_turns: 3 })
+        };
+        let chart = of(turn, ttft).unwrap();
+        let curves: Vec<_> = chart.curves.iter().map(|curve| (curve.name, curve.line.split(' ').count())).collect();
+        assert_eq!(curves, [("Service time", 3), ("First token", 2)]);
+        assert_eq!(chart.lines.last().unwrap().label, "250 ms");
+        assert!(of(Quantiles { p90_ms: None, p95_ms: None, ..turn }, ttft).is_none());
+        assert!(of(Quantiles::default(), Quantiles::default()).is_none());
     }
 }

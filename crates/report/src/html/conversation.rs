@@ -22,7 +22,7 @@ const HEADLINE_CHARS: usize = 160;
 pub(super) struct Conversations {
     pub(super) failing: Vec<Conversation>,
     passing: Vec<Conversation>,
-    /// What can be filtered for, with how many there are.
+    /// The possible filters, with their counts.
     kinds: Vec<Kind>,
     left_out: Option<String>,
 }
@@ -45,10 +45,10 @@ pub(super) struct Conversation {
     failure_kind: Option<&'static str>,
     blame: Option<&'static str>,
     repeat: u32,
-    /// Where it failed, in words.
+    /// The place of the failure.
     pub(super) place: Option<String>,
     failing_turn: Option<u32>,
-    /// Whether one of `after` is what it failed of.
+    /// Whether one of `after` is the failure.
     at_the_end: bool,
     /// With its `#`.
     pub(super) failing_anchor: String,
@@ -58,7 +58,7 @@ pub(super) struct Conversation {
     turns: Vec<Turn>,
     /// Of the conversation and its steps as a whole.
     after: Vec<Finding>,
-    /// Its group of alike failures.
+    /// Its group of similar failures.
     group: Option<usize>,
     /// Its place in the table of scenarios and personas.
     row: Option<usize>,
@@ -119,13 +119,13 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix, groups:
     let trial = &selected.trial;
     let case = cases::find(summary, trial.case);
     let failure = trial.failure.as_ref();
-    // Made of the number: ids may have characters that are not valid in an anchor.
+    // From the number, because ids may have characters that are not valid in an anchor.
     let anchor = format!("t{}", trial.number);
     let failing_turn =
         failure.and_then(|failure| failure.turn).filter(|turn| selected.turns.iter().any(|of| of.number == *turn));
     let mut after = chat::after(selected);
     let at_the_end = failing_turn.is_none() && failure.is_some_and(|failure| mark_decisive(&mut after, failure));
-    // Each lies inside the conversation: a browser opens it to get there, without any script.
+    // The anchor is inside the conversation: a browser opens it to scroll there, without a script.
     let failing_anchor = match failing_turn {
         Some(turn) => format!("#{anchor}-turn-{turn}"),
         None if at_the_end => format!("#{anchor}-end"),

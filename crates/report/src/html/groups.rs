@@ -1,4 +1,4 @@
-//! Failures that are alike, as on the terminal: how often, of whom, and a filter for their conversations.
+//! Groups of similar failures, as on the terminal: how often, in which cases, and a filter for their conversations.
 
 use record::Summary;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub(super) struct Groups {
 
 #[derive(Serialize)]
 struct Row {
-    /// What its conversations carry.
+    /// The mark on its conversations.
     index: usize,
     mark: Mark,
     trials: String,
@@ -50,7 +50,7 @@ impl Groups {
                 .map(|(index, group)| row(index, group, conversations))
                 .collect(),
             number: format!(
-                "{} in {} of alike failures",
+                "{} in {} of similar failures",
                 figures::plural(totals.fail + totals.error + totals.inconclusive + totals.skipped, "trial", "trials"),
                 figures::plural(groups.len() as u64, "group", "groups"),
             ),

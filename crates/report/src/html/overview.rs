@@ -16,7 +16,7 @@ use crate::{
     document::Headline,
     ending::Ending,
     failures::Group,
-    figures::{self, count, millis, percent, usd},
+    figures::{self, count, millis, percent, percentile, usd},
     marks::Mark,
     spending,
 };
@@ -94,7 +94,7 @@ impl Overview {
             seed: run.seed.to_string(),
             plan_digest: run.plan_digest.short().to_owned(),
             version: run.gabfest_version.clone(),
-            note: headline.note.map(capitalized),
+            note: headline.note.as_deref().map(capitalized),
             verdict: headline.mark,
             sentence: sentence(summary),
             exit: Ending::of(summary).words(),
@@ -172,7 +172,7 @@ fn parts(trials: &Trials) -> Vec<Part> {
                 word,
                 count: count(number),
                 from: format!("{from:.1}"),
-                // A gap of two units keeps neighbours apart without relying on their colours.
+                // A gap of two units separates neighbours without relying on their colours.
                 width: format!("{:.1}", (width - 2.0).max(2.0)),
             });
             from += width;
@@ -207,7 +207,7 @@ fn figures(summary: &Summary) -> Vec<Figure> {
             figures::estimate(rate),
             [
                 Some(format!("{} of {}", count(trials.pass), figures::plural(rate.n, "trial", "trials"))),
-                Some(format!("{} interval {}", rate.method, figures::interval(rate))),
+                Some(format!("{} interval {}{}", rate.method, figures::interval(rate), figures::scope(totals))),
                 figures::bounds(totals),
                 figures::judged_pass_rate(totals),
                 figures::replayed_failures(totals),
@@ -245,17 +245,18 @@ fn figures(summary: &Summary) -> Vec<Figure> {
         let details = pace.into_iter().flatten().map(|(rate, unit)| format!("{} {unit}", figures::decimal(rate)));
         all.push(figure("wall", "Wall time", millis(wall.duration_ms as f64), details.collect()));
     }
-    let turn = &totals.latency.turn;
+    let times = &totals.latency.times;
+    let turn = if times.response.count > 0 { &times.response } else { &times.turn };
     if turn.count > 0 {
-        let details = vec![format!("p95 {}", millis(turn.p95_ms)), format!("p99 {}", millis(turn.p99_ms))];
+        let details = vec![format!("p95 {}", percentile(turn.p95_ms)), format!("p99 {}", percentile(turn.p99_ms))];
         all.push(Figure {
             warning: figures::unanswered(&totals.latency),
-            ..figure("latency", "Reply, median", millis(turn.p50_ms), details)
+            ..figure("latency", "Response, median", millis(turn.p50_ms), details)
         });
     }
-    let ttft = &totals.latency.ttft;
+    let ttft = &times.ttft;
     if ttft.count > 0 {
-        let details = vec![format!("p95 {}", millis(ttft.p95_ms)), format!("p99 {}", millis(ttft.p99_ms))];
+        let details = vec![format!("p95 {}", percentile(ttft.p95_ms)), format!("p99 {}", percentile(ttft.p99_ms))];
         all.push(figure("ttft", "First token, median", millis(ttft.p50_ms), details));
     }
     let input: u64 = totals.tokens.values().map(|tokens| tokens.input).sum();

@@ -15,6 +15,7 @@ pub(super) struct SectionView {
     id: &'static str,
     title: String,
     of: Option<String>,
+    legend: Option<&'static str>,
     blocks: Vec<BlockView>,
 }
 
@@ -56,12 +57,18 @@ struct FaultView {
 
 impl SectionView {
     pub(super) fn of(section: &Section) -> Self {
-        let Section { kind, title, of, blocks, .. } = section;
-        Self { id: kind.id(), title: title.clone(), of: of.clone(), blocks: blocks.iter().filter_map(block).collect() }
+        let Section { kind, title, of, blocks, legend } = section;
+        Self {
+            id: kind.id(),
+            title: title.clone(),
+            of: of.clone(),
+            legend: *legend,
+            blocks: blocks.iter().filter_map(block).collect(),
+        }
     }
 }
 
-/// `None` for what this page draws by itself.
+/// `None` for blocks that this page draws itself.
 fn block(block: &Block) -> Option<BlockView> {
     Some(match block {
         Block::Matrix { .. } | Block::Failures(_) => return None,
@@ -72,7 +79,7 @@ fn block(block: &Block) -> Option<BlockView> {
                 .map(|of| FaultView { trials: count(of.trials), kind: of.kind, blame: of.blame })
                 .collect(),
         },
-        // A remark says of a row what a column of this page says already.
+        // A column of this page already shows what a remark says about a row.
         Block::Lines { kind: LineKind::Remark, .. } => return None,
         Block::Lines { lines, .. } => BlockView::Lines { lines: lines.clone() },
         Block::Warning(text) => BlockView::Warning { text: capitalized(text) },

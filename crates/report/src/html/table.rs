@@ -44,7 +44,7 @@ struct Row {
 
 #[derive(Serialize)]
 struct Heat {
-    /// 0 to 10: tenths of the success rate; 10 only where all passed.
+    /// 0 to 10: tenths of the success rate; 10 only if all passed.
     tenths: Option<u64>,
     rate: String,
     passed: String,
@@ -56,7 +56,7 @@ struct Heat {
     /// For its filter: `refund × polite`.
     label: String,
     total: bool,
-    /// What the conversations of this cell carry, so that they can be filtered.
+    /// The mark on the conversations of this cell, for filtering.
     row: usize,
     column: usize,
 }
@@ -80,9 +80,9 @@ struct CaseRow {
     passed: String,
     rate: String,
     interval: String,
-    /// The chance that k trials all pass, with the run's k; `None` where fewer say something.
+    /// The chance that k trials all pass, with the run's k; `None` if fewer have a result.
     pass_hat_k: Option<String>,
-    /// Where it is not 1.
+    /// Set if it is not 1.
     weight: Option<String>,
     flaky: bool,
     unjudged: Vec<String>,

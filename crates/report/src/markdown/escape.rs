@@ -6,7 +6,7 @@ use crate::{clean::clean, clip};
 const CODE_CHARS: usize = 240;
 
 /// As text.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';
     for character in clean(text).chars() {
@@ -18,7 +18,7 @@ pub(super) fn escape(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(character);
             }
-            // Inside a word it is text anyway, and names are full of it.
+            // Inside a word it needs no escape, and names are full of it.
             '_' if !before.is_alphanumeric() => escaped.push_str("\\_"),
             '@' => escaped.push_str("@\u{200b}"),
             other => escaped.push(other),
@@ -29,8 +29,8 @@ pub(super) fn escape(text: &str) -> String {
     escaped.replace("://", ":\u{200b}//").replace("www.", "www\u{200b}.")
 }
 
-/// A code span, in which nothing is markup, fenced by more backticks than the text has in a row.
-pub(super) fn code(text: &str) -> String {
+/// A code span, in which nothing is markup, delimited by more backticks than the text has in a row.
+pub(crate) fn code(text: &str) -> String {
     let text = clip::ellipsis(&clean(text), CODE_CHARS);
     let mut longest = 0;
     let mut row = 0;
@@ -39,7 +39,7 @@ pub(super) fn code(text: &str) -> String {
         longest = longest.max(row);
     }
     let fence = "`".repeat(longest + 1);
-    // Without a space a backtick at an end would join its fence.
+    // Without a space, a backtick at an end would join the delimiter.
     let space = if longest > 0 || text.is_empty() { " " } else { "" };
     format!("{fence}{space}{text}{space}{fence}")
 }

@@ -1,4 +1,4 @@
-//! The conversations that did not pass, alike failures together, with the words of the first where they are kept.
+//! The conversations that did not pass, in groups of similar failures, with the turn of the first one if it is kept.
 
 use record::turn::Part;
 
@@ -37,13 +37,18 @@ fn alike(page: &mut String, group: &Group) {
     ));
 }
 
-/// What the user and the agent said in the turn that failed.
+/// The messages and calls of the failed turn.
 fn example(page: &mut String, group: &Group, selection: &Selection) {
     let Some(selected) = selection.failing_trial(group.first.number) else { return };
     let turn = selected.trial.failure.as_ref().and_then(|failure| failure.turn);
     let said = turn.and_then(|turn| selected.turns.iter().find(|said| said.number == turn)).or(selected.turns.last());
     if let Some(said) = said {
-        page.push_str(&format!("  - user: {}\n", code(&said.user)));
+        for call in said.user_calls() {
+            page.push_str(&format!("  - user calls {}\n", code(&call.name)));
+        }
+        let state = said.simulated.as_ref().and_then(|simulated| simulated.state.as_deref());
+        let state = state.map(|state| format!(" (state: {})", escape(state))).unwrap_or_default();
+        page.push_str(&format!("  - user{state}: {}\n", code(&said.user)));
         for part in said.parts() {
             page.push_str(&match part {
                 Part::Said(text) => format!("  - agent: {}\n", code(text)),

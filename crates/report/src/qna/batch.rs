@@ -1,4 +1,4 @@
-//! What a run has found out about the questions of a knowledge base, and the knowledge base with these results as comments.
+//! The results of a run for the questions of a knowledge base, and the knowledge base with these results as comments.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,20 +13,20 @@ use crate::clip;
 
 /// Of a predicted answer or a reason.
 const MOST_CHARS: usize = 4_000;
-/// Repeats of one question that are told one by one.
+/// How many repeats of one question are listed one by one.
 const MOST_TRIALS: usize = 8;
 
-/// What a run has found out about the questions of its plan. Fed with all trials of the run.
+/// The results of a run for the questions of its plan. Receives all trials of the run.
 #[derive(Debug)]
 pub struct Batch {
     pub(super) asked: Vec<Asked>,
-    /// For each case of the plan: the index of what was asked, and the question.
+    /// For each case of the plan: the index of its source, and the question.
     cases: BTreeMap<u64, (usize, String)>,
-    /// By what was asked and the question.
+    /// By source and question.
     results: BTreeMap<(usize, String), Results>,
 }
 
-/// What came of one question.
+/// The results of one question.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     trials: u64,
@@ -37,19 +37,19 @@ pub(super) struct Results {
     pub(super) first: Vec<Outcome>,
 }
 
-/// What came of asking once.
+/// The result of one trial.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) verdict: Verdict,
     pub(super) answer: Option<Answer>,
-    /// What the agent said.
+    /// The agent's answer.
     pub(super) said: Option<String>,
     /// Why there is no PASS.
     pub(super) reason: String,
 }
 
 impl Batch {
-    /// `None` where the plan asks no knowledge base.
+    /// `None` if the plan has no knowledge base.
     #[must_use]
     pub fn of(plan: &Plan) -> Option<Self> {
         let mut batch = Self { asked: Vec::new(), cases: BTreeMap::new(), results: BTreeMap::new() };
@@ -80,7 +80,7 @@ impl Batch {
         }
     }
 
-    /// The knowledge base with its results; `None` where no answers were expected, only ids.
+    /// The knowledge base with its results; `None` if only ids were expected and no answers.
     #[must_use]
     pub fn qna(&self) -> Option<String> {
         let pairs: Vec<(usize, Pair)> = self
@@ -93,7 +93,7 @@ impl Batch {
             return None;
         }
         let base = self.beside();
-        // A single answer has no more to sum up than what stands before it.
+        // A single answer needs no summary.
         let is_batch = pairs.len() > 1;
         let mut text = write::head(&base);
         if is_batch {
@@ -152,7 +152,7 @@ impl Batch {
         self.results.get(&(index, question.to_owned()))
     }
 
-    /// What the files hold beside their pairs, each thing once.
+    /// The content of the files apart from their pairs, without duplicates.
     fn beside(&self) -> KnowledgeBase {
         let mut base = KnowledgeBase::default();
         let mut seen = BTreeSet::new();
@@ -202,7 +202,8 @@ impl Outcome {
     }
 }
 
-/// Line ends become `\n`, so that a comment or a row stays on its line; what moves a terminal's cursor goes.
+/// Line ends become `
+/// `, so that a comment or a row stays on its line; control characters are removed.
 pub(super) fn one_line(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\n', "\\n").replace('\t', " ");
     text.chars().filter(|letter| !letter.is_control()).collect()

@@ -1,4 +1,5 @@
-//! The conversations that did not pass, alike failures together: how often, of whom, why, and which trial to look at first.
+//! The conversations that did not pass, in groups of similar failures: how often, in which cases, why, and which trial
+//! to look at first.
 
 use super::lines::Lines;
 use crate::{

@@ -19,7 +19,7 @@ impl Lines {
         self.text.push('\n');
     }
 
-    /// At most `most` lines; the last is cut where more follow.
+    /// At most `most` lines; the last is cut if there are more.
     pub(super) fn wrapped(&mut self, indent: usize, most: usize, text: &str) {
         let room = self.width - indent;
         let lines = textwrap::wrap(text, room);
@@ -29,7 +29,7 @@ impl Lines {
         }
     }
 
-    /// A name, and a text in the second column that may take several lines.
+    /// A name, and a text in the second column that may wrap.
     pub(super) fn fact(&mut self, name: &str, text: &str) {
         let first = format!("  {name:<11}");
         let rest = " ".repeat(first.len());

@@ -14,7 +14,7 @@ pub(super) fn draw(lines: &mut Lines, matrix: &Matrix, most_rows: usize) {
     let (rows, left_out) = matrix.shown(most_rows);
     let mut table = Table::new("llrrrl", &[0, 1]);
     table.row(["scenario", "persona", "passed", "rate", "95%", ""].map(|word| paint.dim(word)));
-    // Where names would have to be cut, a scenario stands above its personas.
+    // If names would have to be cut, a scenario is on a line above its personas.
     let mut stacked = Table::new("lrrrl", &[0]).dropping(&[3]);
     let heads = ["passed", "rate", "95%", ""].map(|word| paint.dim(word));
     stacked.row(["  persona".to_owned()].into_iter().chain(heads));

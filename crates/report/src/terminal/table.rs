@@ -1,4 +1,4 @@
-//! Columns that line up, whatever the colours and the width of the characters.
+//! Aligned columns, whatever the colours and the width of the characters.
 
 use unicode_width::UnicodeWidthChar as _;
 
@@ -11,9 +11,9 @@ const NARROWEST_COLUMN: usize = 10;
 pub(super) struct Table {
     /// A letter for each column: `l` or `r`.
     align: String,
-    /// Where the terminal is too narrow, these columns go, one after the other.
+    /// On a narrow terminal, these columns are dropped one after the other.
     dropping: Vec<usize>,
-    /// Where that is not enough, these columns are cut, the widest first.
+    /// If that is not enough, these columns are cut, the widest first.
     yielding: Vec<usize>,
     rows: Vec<Row>,
 }
@@ -42,7 +42,7 @@ impl Table {
         self.rows.push(Row::Heading(text));
     }
 
-    /// The columns that it takes where it has all the room that it wants.
+    /// The number of columns that it needs without dropping or cutting.
     pub(super) fn natural(&self) -> usize {
         let all: Vec<usize> = (0..self.align.len()).collect();
         sum(&self.widths(), &all)
@@ -107,7 +107,7 @@ fn sum(widths: &[usize], shown: &[usize]) -> usize {
     INDENT + GAP * shown.len().saturating_sub(1) + shown.iter().map(|column| widths[*column]).sum::<usize>()
 }
 
-/// How many columns a text takes; colours take none.
+/// The number of columns of a text; colours take none.
 fn columns(text: &str) -> usize {
     let mut inside_color = false;
     let mut sum = 0;

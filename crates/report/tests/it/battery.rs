@@ -1,4 +1,4 @@
-//! The golden workbook of Emely's revision 9043c93, cell by cell: its conversation judged anew with its scores.
+//! The golden workbook of Emely's revision 9043c93, cell by cell: its conversation judged again with its scores.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -27,7 +27,7 @@ use scenario::{
 };
 use serde_json::{Value, json};
 
-/// Where a corrected run differs from the golden workbook, and why that is wanted.
+/// Differences of a corrected run from the golden workbook, and why they are intended.
 const DIFFERENCES: &[(&str, Value, &str)] = &[
     ("MLA6TC1", Value::Null, "stuttering passes at or below its threshold, not above it"),
     ("Coherence wrt context", Value::Null, "coherence passes or fails; the original has no word for a pass"),
@@ -47,7 +47,7 @@ fn heads(golden: &Value) -> Vec<String> {
     golden["columns_in_order"].as_array().unwrap().iter().map(|head| head.as_str().unwrap().to_owned()).collect()
 }
 
-/// The scores that stand in the golden workbook, by row.
+/// The scores of the golden workbook, by row.
 #[derive(Debug)]
 struct Replay {
     rows: Vec<Value>,
@@ -57,7 +57,7 @@ struct Replay {
 struct Row<'a>(&'a Value);
 
 impl Row<'_> {
-    /// The one cell whose column holds this word.
+    /// The one cell whose column has this word.
     fn cell(&self, word: &str) -> &Value {
         let named = self.0.as_object().unwrap().iter().find(|(head, _)| head.starts_with("ML") && head.contains(word));
         named.expect("the row is a test").1
@@ -83,26 +83,30 @@ impl JudgePool for Replay {
 impl Scorer for Row<'_> {
     async fn similarity(&self, _: &str, b: &str) -> Result<Score, Error> {
         assert_eq!(self.cell("(interpret)"), b, "what was extracted is compared");
-        Ok(Score { value: self.cell("(detailed)").as_f64().unwrap(), model: "golden".to_owned() })
+        Ok(Score { value: self.cell("(detailed)").as_f64().unwrap(), model: "golden".to_owned(), ballot: None })
     }
 
     async fn answer(&self, _: &str, context: &str) -> Result<Answer, Error> {
         assert_eq!(self.0["Response"], context, "the reply is asked");
-        Ok(Answer { text: self.cell("(interpret)").as_str().unwrap().to_owned(), model: "golden".to_owned() })
+        Ok(Answer {
+            text: self.cell("(interpret)").as_str().unwrap().to_owned(),
+            model: "golden".to_owned(),
+            ballot: None,
+        })
     }
 
     async fn next_sentence(&self, _: &str, _: &str) -> Result<Score, Error> {
         // Not recorded: all that the workbook says is that it lay above the threshold.
-        Ok(Score { value: 5.0, model: "golden".to_owned() })
+        Ok(Score { value: 5.0, model: "golden".to_owned(), ballot: None })
     }
 
     async fn toxicity(&self, _: &str) -> Result<Toxicity, Error> {
         let scores = TOXICITY.map(|name| self.0[format!("{name} (detailed)")].as_f64().unwrap());
-        Ok(Toxicity { scores, model: "golden".to_owned() })
+        Ok(Toxicity { scores, model: "golden".to_owned(), ballot: None })
     }
 }
 
-/// The battery that was run, from the columns that it left.
+/// The battery of the run, reconstructed from its columns.
 fn battery(compat: Option<Compat>) -> Battery {
     let tested = [
         Requirement::WordOrder,
@@ -138,7 +142,7 @@ fn battery(compat: Option<Compat>) -> Battery {
     }
 }
 
-/// Which row tests what, as its filled cells say.
+/// The test of each row, according to its filled cells.
 fn examination(rows: &[Value]) -> Examination {
     let sets = shipped(true);
     let test = |row: &Value| {
@@ -178,6 +182,7 @@ fn turns(rows: &[Value]) -> Vec<Turn> {
         actions: Vec::new(),
         started_micros: 0,
         duration_micros: (row["Response times"].as_f64().unwrap() * 1e6).round() as u64,
+        response_micros: None,
         calls: Vec::new(),
         notes: Vec::new(),
         simulated: None,
@@ -185,7 +190,7 @@ fn turns(rows: &[Value]) -> Vec<Turn> {
     rows.iter().enumerate().map(turn).collect()
 }
 
-/// The golden conversation judged anew: its table, and what was found.
+/// The golden conversation judged again: its table and its findings.
 fn judged(golden: &Value, compat: Option<Compat>) -> (Sheet, Vec<Judgment>) {
     let rows: Vec<Value> = golden["rows"].as_array().unwrap()[..25].to_vec();
     let battery = battery(compat);
@@ -231,7 +236,7 @@ fn the_golden_sheet_is_reproduced_cell_by_cell() {
 }
 
 #[test]
-fn a_corrected_run_differs_where_it_is_said_to() {
+fn a_corrected_run_differs_only_where_listed() {
     let Some(golden) = sheet_of("golden-report-run0.json") else { return };
     let (then, _) = judged(&golden, Some(Compat::Emely9043c93));
     let (now, judgments) = judged(&golden, None);
@@ -258,7 +263,7 @@ fn a_corrected_run_differs_where_it_is_said_to() {
     assert_eq!(total("Coherence wrt context"), json!([25, 25]));
     assert_eq!(total("MLI13TC1"), json!([0, 0]));
     assert_eq!(total("rep_q"), json!([11, 25]));
-    // What the verdict rests on says the same.
+    // The deciding judgments agree.
     let required: Vec<&Judgment> = judgments.iter().filter(|judgment| judgment.required).collect();
     let of = |id: &str| required.iter().find(|judgment| judgment.check == id).unwrap();
     assert_eq!(of("ML-A7").score, Some(0.44));

@@ -1,8 +1,8 @@
-//! The HTML page in a real browser: no error, no dialog, nothing fetched, and from the failing verdict to the
-//! failing turn in at most three clicks.
+//! The HTML page in a real browser: no errors, no dialogs, no requests, and at most three clicks from the failing
+//! verdict to the failing turn.
 //!
-//! `GABFEST_REPORT_HTML` names a report to look at instead of the sample, `GABFEST_SCREENSHOTS` a folder for
-//! pictures. Where no Chromium is installed the tests say so and pass; `tests/browser/run.sh` insists on one.
+//! `GABFEST_REPORT_HTML` names a report to open instead of the sample, `GABFEST_SCREENSHOTS` a folder for pictures.
+//! Without Chromium the tests print a message and pass; `tests/browser/run.sh` requires it.
 
 mod chromium;
 
@@ -70,7 +70,7 @@ fn the_banner_leads_to_a_failure_of_each_kind() {
         let mut sample = sample::small();
         sample.trials.retain(|(trial, _)| trial.verdict == Verdict::Pass || trial.number == number);
         if spot == "reason" {
-            // As where a connection breaks before anything is said.
+            // As if the connection broke before the first message.
             sample.trials.iter_mut().for_each(|(_, turns)| turns.clear());
         }
         let page = write(&sample, dir.path());
@@ -106,9 +106,9 @@ fn payloads_raise_nothing() {
     tab.assert_quiet();
 }
 
-/// Else the silence of the other tests would mean nothing.
+/// Without this test, the silence of the others would prove nothing.
 #[test]
-fn what_is_not_quiet_is_heard() {
+fn a_page_that_is_not_quiet_is_noticed() {
     let Some(chromium) = browser() else { return };
     let dir = tempfile::tempdir().unwrap();
     let policy = "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\">";
@@ -140,7 +140,12 @@ fn pictures() {
     fs::create_dir_all(&folder).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let page = env::var_os("GABFEST_REPORT_HTML").map_or_else(|| write(&sample::night(), dir.path()), PathBuf::from);
+    let load = tempfile::tempdir().unwrap();
+    let of_load = write(&sample::under_load(), load.path());
     for (scheme, width) in [("light", 1_280), ("dark", 1_280), ("light", 390), ("dark", 390)] {
+        let mut tab = chromium.open(&fs::canonicalize(&of_load).unwrap(), true);
+        tab.look(scheme, width, 900);
+        tab.picture(&folder.join(format!("{scheme}-{width}-load.png")), true);
         let mut tab = chromium.open(&fs::canonicalize(&page).unwrap(), true);
         tab.look(scheme, width, 900);
         tab.picture(&folder.join(format!("{scheme}-{width}-whole.png")), true);
@@ -242,17 +247,17 @@ fn an_open_conversation_is_in_the_address(tab: &mut Tab, page: &Path) {
     assert!(tab.becomes_true(&format!("location.hash === '#' + {first}.id && {first}.open && !{last}.open")), "back");
     tab.run("history.back()");
     assert!(tab.becomes_true(&format!("location.hash === '' && !{first}.open")), "back to where it began");
-    // What a copied address leads to.
+    // The target of a copied address.
     tab.run(&format!("location.hash = {last}.id"));
     assert!(tab.becomes_true(&format!("{last}.open && !{last}.hidden")));
-    // Closed again, it is no part of the address any more.
+    // Once closed, it is no longer part of the address.
     tab.settle();
     tab.click(&format!("{last}.querySelector('summary')"));
     assert!(tab.becomes_true(&format!("!{last}.open && location.hash === ''")));
 }
 
-/// What a conversation that did not pass failed of is open and within the window: its failing turn, else the judgment
-/// at its end, else, where nothing was judged, the reason.
+/// Checks that the failure of a conversation is open and visible: its failing turn, or else the judgment at its end, or
+/// else, if nothing was judged, the reason.
 fn assert_at_failure(tab: &mut Tab, clicks: u32, way: &str) {
     assert!(clicks <= MOST_CLICKS, "{clicks} clicks by {way}");
     let within = "[...document.querySelectorAll('#conversations details.conversation')].some(conversation => {

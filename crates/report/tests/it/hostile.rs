@@ -78,10 +78,14 @@ fn poison_turn(turn: &mut Turn, all: &str) {
     turn.user = all.to_owned();
     turn.agent = turn.agent.as_ref().map(|_| all.to_owned());
     turn.actions.push(all.to_owned());
-    for call in &mut turn.tool_calls {
+    let of_user = turn.simulated.iter_mut().flat_map(|simulated| &mut simulated.calls);
+    for call in turn.tool_calls.iter_mut().chain(of_user) {
         call.name = all.to_owned();
         call.arguments = format!("{{\"x\": {}}}", serde_json::to_string(all).unwrap());
         call.result = Some(all.to_owned());
+    }
+    if let Some(simulated) = &mut turn.simulated {
+        simulated.state = Some(all.to_owned());
     }
     for call in &mut turn.calls {
         call.endpoint = all.to_owned();

@@ -1,4 +1,4 @@
-//! What the report's pages must hold, on hand-made runs.
+//! Tests of the report's pages on hand-made runs.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -8,6 +8,7 @@
 mod base64;
 mod battery;
 mod browser;
+mod compare;
 mod folder;
 mod hostile;
 mod pages;

@@ -1,10 +1,12 @@
-//! Every page of the small run as a snapshot, and what each must hold beyond its look.
+//! Every page of the small run as a snapshot, and further properties of each.
 
 use record::{
-    latency::Quantiles,
+    Trial,
+    slices::Slices,
     summary::{AgentSummary, JudgedLength, Judges, MetricSummary, Uncalibrated},
+    turn_times::Times,
 };
-use report::{github, html, json, junit, markdown, terminal, transcripts_jsonl, trials_jsonl};
+use report::{github, html, json, junit, markdown, series_csv, terminal, transcripts_jsonl, trials_jsonl};
 use serde_json::{Value, json};
 
 use unicode_width::UnicodeWidthStr as _;
@@ -92,13 +94,13 @@ fn every_page_has_verdicts_by_length_and_names_judges_that_only_inform() {
 }
 
 #[test]
-fn alike_failures_stand_together_on_the_terminal() {
+fn similar_failures_are_grouped_on_the_terminal() {
     let sample = sample::night();
     insta::assert_snapshot!(terminal::summary_text(&sample.summary, sample.selection().found(), false, 60));
 }
 
 #[test]
-fn alike_failures_are_counted_beyond_those_whose_words_are_kept() {
+fn similar_failures_are_counted_beyond_the_kept_conversations() {
     let sample = sample::play(
         "a bad night",
         &[
@@ -210,9 +212,26 @@ fn every_page_divides_a_run_by_agent_tag_value_and_check() {
     }
     let html = html::render(&sample.summary, &sample.selection()).unwrap();
     assert!(html.contains(" impatient @ candidate</bdi>"), "whose conversation it is");
-    for part in ["by-agent", "by-tag", "by-axis", "by-check", "figure-wall", "groups"] {
+    for part in ["by-agent", "by-tag", "by-axis", "by-check", "named-limits", "figure-wall", "groups"] {
         assert!(html.contains(&format!("data-testid=\"{part}\"")), "{part}");
     }
+}
+
+/// In turn 3 the user looked at something before it spoke.
+#[test]
+fn the_page_shows_what_the_simulated_user_did_and_the_state_it_was_in() {
+    let sample = sample::small();
+    let html = html::render(&sample.summary, &sample.selection()).unwrap();
+    let (_, turn) = html.split_once(">Turn 3</a>").unwrap();
+    let (turn, _) = turn.split_once("</li>").unwrap();
+    let place = |text: &str| turn.find(text).unwrap_or_else(|| panic!("{text}: {turn}"));
+    let called =
+        place("<div class=\"said user\"><details class=\"tool\"><summary>user called <code>read_bank_statement");
+    assert!(called < place("user, simulated · state: <bdi>insists</bdi>"), "{turn}");
+    assert!(place("&quot;month&quot;") < place("&quot;shop&quot;"), "arguments, then the result");
+    let (_, turn) = html.split_once(">Turn 1</a>").unwrap();
+    let (turn, _) = turn.split_once("</li>").unwrap();
+    assert!(turn.contains("<p class=\"who\">user, scripted</p>") && !turn.contains("user called"), "{turn}");
 }
 
 #[test]
@@ -231,7 +250,7 @@ fn the_page_groups_failures_as_the_terminal_does_and_shows_many_personas_as_rows
     let sample = sample::play("many personas", &cells);
     let html = html::render(&sample.summary, &sample.selection()).unwrap();
     assert_eq!(html.matches("data-testid=\"group\"").count(), 2, "a check of a turn, and a judge at the end");
-    assert!(html.contains("12&nbsp;×") && html.contains("24 trials in 2 groups of alike failures"));
+    assert!(html.contains("12&nbsp;×") && html.contains("24 trials in 2 groups of similar failures"));
     for group in ["0", "1"] {
         let of = html.matches(&format!("data-group=\"{group}\"")).count();
         assert_eq!(of, 12, "each conversation carries its group");
@@ -242,7 +261,7 @@ fn the_page_groups_failures_as_the_terminal_does_and_shows_many_personas_as_rows
 }
 
 #[test]
-fn same_named_scenarios_and_questions_are_told_apart_on_every_page() {
+fn scenarios_and_questions_of_one_name_are_distinct_on_every_page() {
     let cell = |scenario| sample::Cell {
         scenario,
         persona: None,
@@ -256,8 +275,8 @@ fn same_named_scenarios_and_questions_are_told_apart_on_every_page() {
         case.title = format!("greeting ({file})");
         case.variant = Some(format!("Who are you, {file}?"));
     }
-    // Annotations name failures only.
-    for (form, text) in sample.pages().into_iter().filter(|(form, _)| *form != "github") {
+    // Annotations name failures only, and the run over time names nothing.
+    for (form, text) in sample.pages().into_iter().filter(|(form, _)| !["github", "series"].contains(form)) {
         for words in ["greeting (a.qna)", "greeting (b.qna)", "Who are you, b.qna?"] {
             assert!(text.contains(words), "{form}: {words}: {text}");
         }
@@ -329,7 +348,7 @@ fn a_trial_line_has_every_promised_field() {
 }
 
 #[test]
-fn transcripts_are_kept_of_what_did_not_pass_or_was_asked_for() {
+fn transcripts_are_kept_if_not_passed_or_requested() {
     let sample = sample::small();
     let kept: Vec<u64> = sample
         .trials
@@ -337,7 +356,7 @@ fn transcripts_are_kept_of_what_did_not_pass_or_was_asked_for() {
         .filter_map(|(trial, turns)| transcripts_jsonl::line(trial, turns))
         .map(|line| serde_json::from_str::<Value>(&line).unwrap()["number"].as_u64().unwrap())
         .collect();
-    // 1, 2 and 4 passed, and only the first repeat of a case was asked for.
+    // 1, 2 and 4 passed, and only the first repeat of a case was requested.
     assert_eq!(kept, [0, 3, 5, 6, 7, 8, 9, 10]);
     let (trial, turns) = &sample.trials[3];
     let line: Value = serde_json::from_str(&transcripts_jsonl::line(trial, turns).unwrap()).unwrap();
@@ -345,6 +364,19 @@ fn transcripts_are_kept_of_what_did_not_pass_or_was_asked_for() {
     assert_eq!(turn["tool_calls"][0]["name"], "find_order");
     assert_eq!(turn["calls"].as_array().unwrap().len(), 2);
     assert_eq!(turn["notes"][0]["kind"], "termination");
+}
+
+#[test]
+fn the_run_over_time_is_a_table_for_spreadsheets() {
+    let mut sample = sample::small();
+    let heads = series_csv::render(&sample.summary);
+    assert_eq!(heads.lines().count(), 1, "the sample does not say when its trials were played");
+    let mut slices = Slices::of_run_started_at(1_000);
+    for (trial, _) in &sample.trials {
+        slices.add(&Trial { began_at_ms: 1_000 + trial.number * 400, ..trial.clone() }, None);
+    }
+    sample.summary.series = slices.figures();
+    insta::assert_snapshot!(series_csv::render(&sample.summary));
 }
 
 #[test]
@@ -375,18 +407,17 @@ fn the_schema_names_the_fields_of_the_report() {
     assert_eq!(back, sample.summary);
 }
 
-/// A percentile without the turns that nobody answered looks better than the agent was.
+/// A percentile without the unanswered turns would flatter the agent.
 #[test]
 fn every_page_says_how_many_turns_its_latency_leaves_out() {
     let mut answered = sample::small();
     let mut silent = sample::small();
-    silent.summary.summary.latency.turn = Quantiles::default();
-    silent.summary.summary.latency.ttft = Quantiles::default();
+    silent.summary.summary.latency.times = Times::default();
     for sample in [&answered, &silent] {
         let said = "2 turns without an answer are not in it";
         assert_eq!(sample.summary.summary.latency.unanswered_turns, 2);
         for (form, text) in sample.pages() {
-            assert!(text.contains(said) || ["github", "json", "junit"].contains(&form), "{form}: {text}");
+            assert!(text.contains(said) || ["github", "json", "junit", "series"].contains(&form), "{form}: {text}");
         }
     }
     answered.summary.summary.latency.unanswered_turns = 0;
@@ -403,4 +434,125 @@ fn pages_of_an_empty_run_can_be_read() {
     for (form, text) in sample.pages() {
         assert!(!text.contains("NaN") && !text.is_empty(), "{form}: {text}");
     }
+}
+
+#[test]
+fn every_page_has_quality_by_offered_load_and_its_knee() {
+    let sample = sample::under_load();
+    let selection = sample.selection();
+    let page = markdown::render(&sample.summary, &selection);
+    let (_, section) = page.split_once("## Quality by offered load\n\n").unwrap();
+    let rows: Vec<&str> = section.lines().take(10).collect();
+    assert_eq!(
+        rows[0],
+        "| offered | from | until | success rate | 95% interval | ended | dropped | agent errors | other | first token p50 | response p50 | p95 | p99 | cost a pass |"
+    );
+    assert_eq!(
+        rows[3],
+        "| 2/s | 20 s | 40 s | 97.5% | 87–100% | 40 | 0 | 0 | 0 | – | 478 ms | too few | too few | $0.0103 |"
+    );
+    let knee = "knee: the success rate falls above 3/s (95% interval 3 to 4/s), from 97.5% until there to 38.9% beyond";
+    let sustained = "pass_rate >= 90% holds up to 3/s and not at 4/s, with 95% confidence; too few to say at 1/s, 2/s";
+    assert_eq!(rows[8..], [format!("- {}", sustained.replace('>', "&gt;")), format!("- {knee}")]);
+    let terminal = terminal::summary_text(&sample.summary, selection.found(), false, 100);
+    let words = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("4/s 50% 39–61% 80 0"), "{terminal}");
+    assert!(words.contains(knee) && words.contains(sustained), "{terminal}");
+    let html = html::render(&sample.summary, &selection).unwrap().replace("&#x2f;", "/");
+    assert!(html.contains(knee) && html.contains("50% of 80 at 4/s: 95% interval 39–61%"));
+    let json: Value = serde_json::from_str(&json::render(&sample.summary)).unwrap();
+    assert_eq!(json.pointer("/load/knee/load"), Some(&json!(3.0)));
+    let steady = record::summary::Load { steps: sample::load().steps[..1].to_vec(), ..sample::load() };
+    let summary = record::Summary { load: Some(steady), ..sample.summary.clone() };
+    let page = html::render(&summary, &selection).unwrap();
+    assert!(page.contains("Quality by offered load") && !page.contains("success-by-load"), "one load is no course");
+}
+
+#[test]
+fn every_page_says_what_a_search_found() {
+    use record::summary::{LoadSearch, LoadSearchStep};
+    use scenario::load::StepVerdict::{Broke, Held};
+    let sample = sample::under_load();
+    let result = "held at 3/s, broke at 4/s: p99(response) 2.30 s of 1,350 turns";
+    let step = |rate: f64, verdict, reason: &str| LoadSearchStep {
+        rate,
+        from_seconds: 20.0 * rate - 25.0,
+        measured_from_seconds: 20.0 * rate - 20.0,
+        until_seconds: 20.0 * rate,
+        verdict,
+        reason: reason.to_owned(),
+    };
+    let search = LoadSearch {
+        requirements: vec!["p99(response) < 2s".to_owned()],
+        held: Some(3.0),
+        broke: Some(4.0),
+        result: result.to_owned(),
+        ended: Some("the rate is known to 5 %".to_owned()),
+        steps: vec![
+            step(3.0, Some(Held), "p99(response) 1.20 s of 900 turns"),
+            step(4.0, Some(Broke), "p99(response) 2.30 s of 1,350 turns"),
+            step(5.0, None, "the run ended before it was judged"),
+        ],
+    };
+    let load = record::summary::Load { search: Some(search), ..sample::load() };
+    let summary = record::Summary { load: Some(load), ..sample.summary.clone() };
+    let selection = sample.selection();
+    let page = markdown::render(&summary, &selection);
+    let (_, section) = page.split_once("## Search for the highest load\n\n").unwrap();
+    let rows: Vec<&str> = section.lines().take(9).collect();
+    assert_eq!(rows[0], format!("- {result}"));
+    assert_eq!(rows[1], "- each step must meet p99(response) &lt; 2s with 95% confidence");
+    assert_eq!(rows[2], "- it ended because the rate is known to 5 %");
+    assert_eq!(rows[4], "| rate | from | until | | figures |");
+    assert_eq!(rows[6], "| 3/s | 40 s | 60 s | held | p99(response) 1.20 s of 900 turns |");
+    assert_eq!(rows[8], "| 5/s | 80 s | 100 s | not judged | the run ended before it was judged |");
+    let terminal = terminal::summary_text(&summary, selection.found(), false, 100);
+    let words = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(result) && words.contains("4/s 60 s 80 s broke"), "{terminal}");
+    let html = html::render(&summary, &selection).unwrap().replace("&#x2f;", "/");
+    assert!(html.contains("Search for the highest load") && html.contains(result));
+    let [load, matrix] = ["<section id=\"load\"", "<section id=\"matrix\""].map(|id| html.find(id).unwrap());
+    assert!(load < matrix, "what a load is about comes before the conversations");
+}
+
+#[test]
+fn charts_over_time_have_the_load_the_times_goodput_and_losses() {
+    let sample = sample::under_load();
+    let page = html::render(&sample.summary, &sample.selection()).unwrap().replace("&#x2f;", "/");
+    for (id, lines) in [
+        ("load-over-time", "Conversations per second: offered, started, completed"),
+        ("times-over-time", "Response time and service time: response p99, service p99, response p50, service p50"),
+        ("ttft-over-time", "First token of streamed replies: p99, p50"),
+        ("goodput-over-time", "Turns that met the limits of goodput: goodput"),
+        ("success-by-load", "Success rate by offered load: success rate; knee: "),
+    ] {
+        assert!(page.contains(&format!("<desc id=\"{id}-about\">{lines}")), "{id}");
+    }
+    assert_eq!(
+        page.matches(">4 lost</text>").count(),
+        4,
+        "moments that are close share a mark, in each chart over time"
+    );
+    let short = sample::small();
+    assert!(!html::render(&short.summary, &short.selection()).unwrap().contains("over-time-title"), "it has no course");
+    for name in ["paused", "3/s", "restart"] {
+        assert_eq!(page.matches(&format!(">{name}</text>")).count(), 4, "{name}");
+    }
+    assert!(
+        page.contains("<title>after 5 s: paused; after 5 s: resumed, 1 min 30 s later</title>"),
+        "a pause takes no time"
+    );
+    for (form, text) in sample.pages().into_iter().filter(|(form, _)| ["html", "markdown", "text"].contains(form)) {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("&#x2f;", "/");
+        for event in [
+            "What happened while it ran",
+            "after 5.00 s: paused",
+            "after 33.00 s: 3/s for each group with a rate",
+            "after 1 min 1 s: 3 conversations were lost with a worker",
+            "after 1 min 30 s: the coordinator was started again",
+        ] {
+            assert!(words.contains(event), "{form}: {event}");
+        }
+    }
+    assert!(page.contains("offered after 40 s: 3.00") && page.contains("goodput after 0: 100%"));
 }

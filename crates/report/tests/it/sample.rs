@@ -1,16 +1,21 @@
-//! Hand-made runs: a small one whose pages are snapshots, and a night's run of a realistic size for browsers.
+//! Hand-made runs: a small one whose pages are snapshots, and a nightly run of a realistic size for browsers.
 
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{
     Failure, FailureKind, Finding, Judgment, Role, Scope, Summary, Tally, Trial, Turn, Verdict,
     call::Spend,
-    pace::Pace,
+    call_times::CallTimes,
+    decision::Decided,
+    histogram::Histogram,
+    latency::Quantiles,
+    slices::{Series, SeriesSlice},
     summary::{
-        AgentSummary, Attempts, AxisSummary, CaseSummary, CheckSummary, Cost, FailureCount, Gate, Latencies,
-        MetricSummary, ModelSpend, PartSummary, Run, RunState, RunVerdict, SCHEMA_VERSION, TagSummary, Totals, Trials,
+        AgentSummary, Attempts, AxisSummary, CaseSummary, CheckSummary, Cost, FailureCount, Gate, KneeUnit, Latencies,
+        Load, LoadSlice, LoadStep, Losses, MetricSummary, ModelSpend, PartSummary, PersonaSummary, RateScope, Run,
+        RunDecision, RunState, RunVerdict, SCHEMA_VERSION, ScenarioSummary, Sustained, TagSummary, Totals, Trials,
         Wall,
     },
     trial::TurnLatency,
@@ -22,7 +27,7 @@ use statistics::{
     success::{bounds, judged_pass_rate, success_rate},
 };
 
-/// A summary and what it sums up, in the plan's order.
+/// A summary and its trials, in the plan's order.
 pub(crate) struct Sample {
     pub(crate) summary: Summary,
     pub(crate) trials: Vec<(Trial, Vec<Turn>)>,
@@ -60,7 +65,7 @@ pub(crate) enum End {
     Pass,
     /// A check of a turn fails.
     Fail,
-    /// A judge of the whole conversation finds it wanting.
+    /// A judge of the whole conversation finds it failing.
     FailAfter,
     Timeout,
     JudgeLost,
@@ -71,7 +76,7 @@ pub(crate) enum End {
 
 use End::{Cancelled, Fail, FailAfter, JudgeLost, Pass, SimulatorLost, Skipped, Timeout};
 
-/// Three cases: one that passes, one that is flaky, one that is broken in every way.
+/// Three cases: one that passes, one that is flaky, one that fails in every way.
 pub(crate) fn small() -> Sample {
     play(
         "support agent",
@@ -175,6 +180,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 weight: 1.0,
                 ballots: Vec::new(),
                 jury: None,
+                custom: None,
             });
             let message = "llm_judge: the agent asks for the order number in turn 1 and again in turn 4";
             (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, message).in_step(1)))
@@ -200,6 +206,7 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
                 weight: 1.0,
                 ballots: Vec::new(),
                 jury: None,
+                custom: None,
             });
             let message = "llm_judge: the judge answered three times without a score";
             (Verdict::Inconclusive, Some(Failure::new(FailureKind::JudgeMalformed, message).in_step(1)))
@@ -221,15 +228,15 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         }
     };
     let mut spend = Spend::default();
-    let mut pace = Pace::default();
+    let mut call_times = CallTimes::default();
     for call in turns.iter().flat_map(|turn| &turn.calls) {
         spend.add_call(call);
-        pace.add_call(call);
+        call_times.add_call(call);
     }
     let latencies = turns
         .iter()
         .filter(|turn| turn.agent.is_some())
-        .map(|turn| TurnLatency { total_micros: turn.duration_micros, ttft_micros: turn.calls[0].ttft_micros })
+        .map(|turn| TurnLatency::of(turn, turn.started_micros + turn.duration_micros))
         .collect();
     let case_id = CaseId::new(format!("{:016x}", 0x5eed_0000 + case));
     let trial = Trial {
@@ -248,10 +255,12 @@ fn trial(number: u64, case: u64, repeat: u32, cell: &Cell, end: End) -> (Trial, 
         turns: turns.len() as u32,
         conversations: u32::from(cell.persona.is_some() && !turns.is_empty()),
         duration_ms: turns.iter().map(|turn| turn.duration_micros / 1_000).sum(),
+        began_at_ms: 0,
         latencies,
         unanswered: turns.iter().filter(|turn| turn.agent.is_none()).count() as u32,
         spend,
-        pace,
+        call_times,
+        start: None,
         judgments,
         keep_transcript: repeat == 0,
         exhausted: false,
@@ -278,10 +287,12 @@ fn passing(turn: u32) -> Judgment {
         weight: 1.0,
         ballots: Vec::new(),
         jury: None,
+        custom: None,
     }
 }
 
 fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary {
+    let distinct = cells.iter().map(|cell| cell.scenario).collect::<BTreeSet<_>>().len() as u64;
     let mut tally = Tally::default();
     let mut spend = Spend::default();
     for (trial, _) in trials {
@@ -318,6 +329,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 doubtful: counts.doubtful,
                 skipped: counts.skipped,
                 cancelled: counts.cancelled,
+                quarantine: None,
                 success_rate: success_rate(&counts),
                 success_bounds: bounds(&counts, cell.ends.len() as u64),
                 judged_pass_rate: judged_pass_rate(&counts),
@@ -347,7 +359,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             plain_priced_calls: line.plain_priced_calls,
             cut_calls: line.cut_calls,
             reported_usd: None,
-            throttling: tally.paces.summary(*role, model, line),
+            throttling: tally.call_times.summary(*role, model, line),
         })
         .collect();
     let of_cell = |of: &dyn Fn(&Cell) -> bool| figures(trials, &|case| of(&cells[case as usize]));
@@ -362,6 +374,19 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
     let by_tag = [("money", true), ("service", false)].into_iter().map(|(tag, money)| TagSummary {
         tag: tag.to_owned(),
         figures: of_cell(&|cell| cell.scenario.contains("refund") == money),
+    });
+    let mut scenarios: Vec<&str> = cells.iter().map(|cell| cell.scenario).collect();
+    scenarios.dedup();
+    let by_scenario = scenarios.into_iter().map(|scenario| ScenarioSummary {
+        scenario: scenario.to_owned(),
+        figures: of_cell(&|cell| cell.scenario == scenario),
+    });
+    let mut personas: Vec<&str> = cells.iter().filter_map(|cell| cell.persona).collect();
+    personas.sort_unstable();
+    personas.dedup();
+    let by_persona = personas.into_iter().map(|persona| PersonaSummary {
+        persona: persona.to_owned(),
+        figures: of_cell(&|cell| cell.persona == Some(persona)),
     });
     let by_check = tally.breakdown.checks.iter().map(|((check, required), findings)| CheckSummary {
         check: check.clone(),
@@ -383,6 +408,9 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
     let by_role = |role: Role| (role.name().to_owned(), spend.of(role));
     let unpriced_calls = spend.unpriced_calls();
     Summary {
+        load: None,
+        sequential: None,
+        transcripts: None,
         schema_version: SCHEMA_VERSION,
         run: Run {
             id: RunId::new("20260314-020000-7f3a"),
@@ -394,6 +422,9 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             gabfest_version: "0.1.0".to_owned(),
             state: RunState::Finished,
             exhausted: false,
+            stopped: None,
+            decisions: Vec::new(),
+            contents: None,
         },
         verdict: RunVerdict::Fail,
         gates: vec![
@@ -430,16 +461,13 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             conversations: tally.conversations,
             turns: tally.turns,
             success_rate: success_rate(&total),
+            success_rate_scope: Some(RateScope { scenarios: distinct, clustered: false, design_effect: None }),
             success_bounds: bounds(&total, planned),
             judged_pass_rate: judged_pass_rate(&total),
             weighted_success_rate: None,
             pass_k: usual_k(cells.iter().map(|cell| cell.ends.len() as u64)),
             flaky_cases: cases.iter().filter(|case| case.flaky).count() as u64,
-            latency: Latencies {
-                turn: tally.turn_latency.quantiles(),
-                ttft: tally.ttft.quantiles(),
-                unanswered_turns: tally.unanswered,
-            },
+            latency: Latencies { times: tally.times.figures(), unanswered_turns: tally.unanswered },
             tokens: Role::ALL
                 .map(by_role)
                 .into_iter()
@@ -465,14 +493,22 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 .collect(),
         },
         cases,
-        wall: Some(Wall::of(271_000, tally.conversations, tally.turns)),
+        wall: Some(Wall::of(271_000, tally.conversations, tally.turns, spend.of(Role::Agent).tokens.output)),
         by_agent: vec![AgentSummary { agent: "mock".to_owned(), figures: figures(trials, &|_| true) }],
+        by_scenario: by_scenario.collect(),
+        by_persona: by_persona.collect(),
         by_tag: if cells.is_empty() { Vec::new() } else { by_tag.collect() },
         by_axis: by_axis.collect(),
+        other_parts: Vec::new(),
+        goodput: None,
+        by_turn: tally.by_number.figures().collect(),
+        series: tally.slices.figures(),
         by_check: by_check.collect(),
         simulated_user: None,
         judges: None,
+        custom_checks: Vec::new(),
         metrics: metrics.collect(),
+        losses: Vec::new(),
         unreadable: record::summary::Unreadable::default(),
     }
 }
@@ -497,8 +533,9 @@ pub(crate) fn figures(trials: &[(Trial, Vec<Turn>)], of: &dyn Fn(u64) -> bool) -
         skipped: counts.skipped,
         cancelled: counts.cancelled,
         success_rate: success_rate(&counts),
-        latency: Some(tally.turn_latency.quantiles()),
+        latency: Some(tally.times.figures()),
         unanswered_turns: tally.unanswered,
+        goodput: None,
         cost_usd: spend.cost().dollars(),
         unpriced_calls: spend.unpriced_calls(),
         estimated_calls: spend.estimated_calls(),
@@ -508,4 +545,117 @@ pub(crate) fn figures(trials: &[(Trial, Vec<Turn>)], of: &dyn Fn(u64) -> bool) -
             .map(|((kind, blame), trials)| FailureCount { kind: *kind, blame: *blame, trials: *trials })
             .collect(),
     }
+}
+
+fn quantiles(millis: impl Iterator<Item = u64>) -> Quantiles {
+    let mut micros = Histogram::default();
+    millis.for_each(|millis| micros.record(millis * 1_000));
+    Quantiles::of(&micros)
+}
+
+/// Stairs of five rates, each 20 s long, and an agent that fails from 4/s on.
+pub(crate) fn load() -> Load {
+    let step = |(number, pass): (u64, u64)| {
+        let (ends, from) = (20 * number, 20.0 * (number - 1) as f64);
+        let times = quantiles((0..ends * 2).map(|turn| 400 + turn * number));
+        LoadStep {
+            from_seconds: from,
+            until_seconds: Some(from + 20.0),
+            rate: Some(number as f64),
+            slots: None,
+            ends,
+            dropped: 0,
+            pass,
+            fail: ends - pass,
+            agent_errors: 0,
+            other_ends: 0,
+            success_rate: statistics::interval(pass, ends),
+            simulator_faults: 0,
+            simulated: 0,
+            turns: ends * 2,
+            unanswered_turns: 0,
+            response: times,
+            turn: times,
+            ttft: Quantiles::default(),
+            cost_usd: 0.01 * ends as f64,
+            cost_per_pass_usd: Some(0.01 * ends as f64 / pass as f64),
+        }
+    };
+    let steps: Vec<LoadStep> = (1..=5).zip([19, 39, 59, 40, 30]).map(step).collect();
+    let slice = |from_seconds: u64| {
+        let due = 2 * (from_seconds / 20 + 1);
+        LoadSlice { from_seconds, offered: due, started: due, dropped: 0 }
+    };
+    Load {
+        scheduled: 300,
+        sent: 300,
+        dropped: 0,
+        lost: 0,
+        rescheduled: 0,
+        warm_up: 0,
+        late: None,
+        runner: None,
+        drift: None,
+        invalid: None,
+        groups: Vec::new(),
+        slice_seconds: 2,
+        slices: (0..50).map(|slice_number| slice(slice_number * 2)).collect(),
+        knee: statistics::knee::of(&steps).ok(),
+        no_knee: statistics::knee::of(&steps).err(),
+        sustained: Some(Sustained {
+            unit: KneeUnit::Rate,
+            requirements: vec!["pass_rate >= 90%".to_owned()],
+            load: Some(3.0),
+            broken_at: Some(4.0),
+            undecided: vec![1.0, 2.0],
+        }),
+        search: None,
+        steps,
+    }
+}
+
+/// 100 s under that load: the agent becomes slower, and one worker is lost.
+pub(crate) fn under_load() -> Sample {
+    let mut sample = small();
+    let load = load();
+    let quantiles = |number: u64| quantiles((0..700).map(|turn| 300 + number * 12 + turn * (2 + number / 8)));
+    let slice = |number: u64| {
+        let starts = load.slices[usize::try_from(number).unwrap()].started;
+        SeriesSlice {
+            from_ms: number * 2_000,
+            starts,
+            ends: starts.min(6) + number % 3,
+            pass: 0,
+            fail: 0,
+            agent_errors: 0,
+            other_ends: 0,
+            unanswered_turns: 0,
+            response: quantiles(number + number / 2),
+            turn: quantiles(number),
+            ttft: quantiles(number / 3),
+            turns_met: Some(700 - number * 9),
+            output_tokens: 0,
+            cost_usd: 0.0,
+        }
+    };
+    sample.summary.series = Some(Series { width_ms: 2_000, slices: (0..50).map(slice).collect() });
+    sample.summary.losses =
+        vec![Losses { after_ms: 61_000, conversations: 3 }, Losses { after_ms: 62_000, conversations: 1 }];
+    // It stood still for a minute and a half.
+    let decided = |after_ms: u64, load_ms: u64, what| RunDecision {
+        at: format!("2026-03-14T02:{:02}:{:02}.000Z", after_ms / 60_000, after_ms / 1_000 % 60),
+        after_ms,
+        load_ms: Some(load_ms),
+        what,
+    };
+    let rate = Decided::Rate { group: None, rate: 3.0, from_micros: 33_000_000 };
+    sample.summary.run.decisions = vec![
+        decided(5_000, 5_000, Decided::Paused),
+        decided(95_000, 5_000, Decided::Resumed),
+        decided(119_000, 29_000, rate),
+        decided(180_000, 90_000, Decided::Restarted),
+    ];
+    sample.summary.wall = sample.summary.wall.map(|wall| Wall { duration_ms: 100_500, ..wall });
+    sample.summary.load = Some(load);
+    sample
 }

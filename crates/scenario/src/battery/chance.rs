@@ -20,7 +20,7 @@ impl Chance {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Uniform in 0..`end`; 0 where `end` is 0.
+    /// Uniform in 0..`end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         ((self.unit() * end as f64) as usize).min(end.saturating_sub(1))
     }
@@ -30,7 +30,7 @@ impl Chance {
         choices.get(place)
     }
 
-    /// So many different numbers of 0..`end`, in random order.
+    /// This many different numbers of 0..`end`, in random order.
     pub fn distinct(&mut self, many: usize, end: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..end).collect();
         let many = many.min(end);

@@ -1,4 +1,4 @@
-//! Data sets: what a tester tells and asks, and the answer that is right.
+//! Data sets: what a tester says and asks, and the correct answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,23 +8,23 @@ pub struct DataSet {
     /// 1 to 9999, unique in a battery.
     pub id: u32,
     pub kind: Kind,
-    /// What is told; of `Co` what is asked, of `If` what the filter should catch. At least one.
+    /// The information to give; for `Co` the question, for `If` the text that the filter should catch. At least one.
     pub information: Vec<String>,
-    /// What is asked about it.
+    /// The questions about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
-    /// What the answering model is asked about the reply; `None`: the question is closed, answered by yes or no.
+    /// The question to the answering model about the reply; `None`: a yes-or-no question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extract: Option<String>,
-    /// `None` where the first reply decides.
+    /// `None` if the first reply decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
-    /// Words that a reply must not hold.
+    /// Words that a reply must not contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<String>,
 }
 
-/// What a data set is for.
+/// The purpose of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Kind {

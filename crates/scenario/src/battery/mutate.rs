@@ -9,7 +9,7 @@ use super::{Requirement, chance::Chance, words};
 pub struct Mutation {
     pub text: String,
     pub values: Values,
-    /// The words that were changed, moved or left out, as they stood before.
+    /// The original words that were changed, moved or left out.
     pub changed: Vec<String>,
 }
 
@@ -17,7 +17,7 @@ pub struct Mutation {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Values {
-    /// The share of words with mistakes, 0 to 1, and the mistakes in each, 1 to 5.
+    /// The share of words with typos, 0 to 1, and the typos in each, 1 to 5.
     Typos { share: f64, each: u32 },
     /// Swaps of neighbours.
     Swaps(u32),
@@ -25,22 +25,22 @@ pub enum Values {
     Share(f64),
 }
 
-/// How words are put together again and what takes the place of a replaced one.
+/// How words are joined again, and what replaces a replaced word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
-    /// A blank behind every word, and a blank in the place of one that is left out, as revision 9043c93 does.
+    /// A space after every word, including those left out, as in revision 9043c93.
     pub ragged: bool,
     pub replacement: Replacement,
 }
 
-/// What takes the place of a word.
+/// The replacement of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Replacement {
-    /// A random word of the list that comes with gabfest.
+    /// A random word of the built-in list.
     #[default]
     Words,
-    /// A word that means about the same, where the list that comes with gabfest has one.
+    /// A synonym, if the built-in list has one.
     Synonyms,
 }
 
@@ -52,7 +52,7 @@ impl Values {
     #[must_use]
     pub fn level(self) -> usize {
         let level = match self {
-            // In twentieths, so that nothing is lost to binary fractions.
+            // In twentieths, to avoid the rounding of binary fractions.
             Self::Typos { share, each } => twentieths(share) * each as usize / 5,
             Self::Swaps(swaps) => swaps as usize,
             Self::Share(share) => twentieths(share),
@@ -70,7 +70,7 @@ impl Values {
         }
     }
 
-    /// Reads what [`Self::shown`] writes, for this requirement.
+    /// Reads the form of [`Self::shown`] for this requirement.
     #[must_use]
     pub fn parse(requirement: Requirement, text: &str) -> Option<Self> {
         let share = |text: &str| text.trim().parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
@@ -87,7 +87,7 @@ impl Values {
     }
 }
 
-/// Garbles a question as the requirement asks; `None` for requirements that garble nothing.
+/// Garbles a question for the requirement; `None` for requirements without garbling.
 #[must_use]
 pub fn garble(requirement: Requirement, text: &str, style: Style, chance: &mut Chance) -> Option<Mutation> {
     let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
@@ -118,7 +118,7 @@ fn typos(words: &mut [String], chance: &mut Chance) -> (Values, Vec<String>) {
     (Values::Typos { share, each }, changed)
 }
 
-/// One letter put in, taken out or exchanged; nothing can be taken out of an empty word.
+/// Inserts, removes or replaces one letter; an empty word has none to remove.
 fn mistype(word: &mut String, chance: &mut Chance) {
     let mut letters: Vec<char> = word.chars().collect();
     let kind = chance.unit();
@@ -180,7 +180,7 @@ fn replace(words: &mut [String], replacement: Replacement, chance: &mut Chance) 
     (Values::Share(share), changed)
 }
 
-/// The places of that share of the words, in random order.
+/// The positions of that share of the words, in random order.
 fn chosen(share: f64, words: usize, chance: &mut Chance) -> Vec<usize> {
     chance.distinct(half_to_even(share * words as f64), words)
 }
@@ -215,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_done_is_what_is_said(seed: u64, text in "\\PC{0,60}", ragged: bool, synonyms: bool) {
+        fn the_changed_words_are_reported(seed: u64, text in "\\PC{0,60}", ragged: bool, synonyms: bool) {
             let replacement = if synonyms { Replacement::Synonyms } else { Replacement::Words };
             let style = Style { ragged, replacement };
             let before = words_of(&text);

@@ -1,4 +1,4 @@
-//! Which turn of a conversation tests what: drawn from the trial's seed, without collisions.
+//! Assigns tests to the turns of a conversation: drawn from the trial's seed, without collisions.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,19 +7,19 @@ use super::{Battery, DataSet, Injection, Mutation, Requirement, chance::Chance, 
 /// A conversation's tests: one entry a turn, and the data that they are made of.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Examination {
-    /// `None`: the tester says what it likes.
+    /// `None`: the tester speaks freely.
     pub turns: Vec<Option<Test>>,
     pub sets: Vec<(Requirement, Vec<DataSet>)>,
 }
 
-/// What a turn is for.
+/// The purpose of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Test {
     pub requirement: Requirement,
     /// The id of its data set.
     pub set: u32,
     pub part: Part,
-    /// What the tester says.
+    /// The tester's message.
     pub text: String,
     /// How the question was garbled.
     pub mutation: Option<Mutation>,
@@ -33,7 +33,7 @@ pub enum Part {
     Question,
 }
 
-/// How many questions follow on a piece of information that is asked about in garbled words.
+/// How many garbled questions follow a piece of information.
 const GARBLED_QUESTIONS: usize = 3;
 
 /// Plans the tests of one conversation.
@@ -45,7 +45,7 @@ pub fn plan(battery: &Battery, seed: u64) -> Examination {
         injections.iter().map(|it| (it.requirement, chosen_sets(battery, it, &mut chance))).collect();
     let length = battery.length as usize;
     let mut planner = Planner { battery, chance, turns: vec![None; length] };
-    // Nothing is tested before the conversation has begun.
+    // The first turn starts the conversation and tests nothing.
     for turn in 1..length {
         if planner.turns[turn].is_some() {
             continue;
@@ -91,7 +91,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Puts a test at a free turn; where what belongs to it has no room, the turn stays the tester's.
+    /// Places a test at a free turn. If its parts do not fit, the turn stays the tester's.
     fn place(&mut self, turn: usize, injection: &Injection, sets: &[DataSet]) {
         let Some(set) = self.chance.pick(sets) else { return };
         let requirement = injection.requirement;
@@ -159,7 +159,7 @@ impl Examination {
     }
 }
 
-/// The least turns with which a requirement can be placed at all.
+/// The least number of turns with which a requirement can be placed.
 #[must_use]
 pub fn least_turns(requirement: Requirement, max_wait: u32) -> u32 {
     match requirement {
@@ -172,7 +172,7 @@ pub fn least_turns(requirement: Requirement, max_wait: u32) -> u32 {
     }
 }
 
-/// A sentence that a conversation may begin with, for `random_start`.
+/// A possible first sentence, for `random_start`.
 #[must_use]
 pub fn opening(seed: u64) -> &'static str {
     const SENTENCES: [&str; 8] = [

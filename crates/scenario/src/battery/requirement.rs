@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::data::Kind;
 
-/// What a chatter is examined for.
+/// The requirements for which an agent is examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requirement {
-    /// ML-I1: still knows after some turns what it was told.
+    /// ML-I1: remembers information for some turns.
     LongMemory,
     /// ML-I4: understands information in several wordings.
     WordedInformation,
@@ -28,11 +28,11 @@ pub enum Requirement {
     WordsLeftOut,
     /// ML-U6: understands questions with words replaced.
     WordsReplaced,
-    /// Gives nothing back of what its input filter should have caught.
+    /// Does not repeat what its input filter should have caught.
     InputFiltering,
     /// ML-I2: coherent with the conversation.
     ContextCoherence,
-    /// ML-I3: coherent with what was said last.
+    /// ML-I3: coherent with the last message.
     ReplyCoherence,
     /// ML-P1: not toxic.
     Toxicity,
@@ -65,7 +65,7 @@ const NAMES: [(Requirement, &str, &str, &str, u32); 16] = [
 ];
 
 impl Requirement {
-    /// Those with turns of their own first, in the order in which chance is divided among them.
+    /// Requirements with their own turns first, in the order in which random draws are divided among them.
     pub const ALL: [Self; 16] = [
         R::LongMemory,
         R::WordedInformation,
@@ -103,7 +103,7 @@ impl Requirement {
         self.names().3
     }
 
-    /// What it is about, for people.
+    /// A description for people.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl Requirement {
         }
     }
 
-    /// The requirement that goes by this name in either scheme. `I1` alone is no name: the schemes number differently.
+    /// The requirement with this name in either scheme. `I1` alone is ambiguous: the schemes number differently.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let name = name.trim();
@@ -143,7 +143,7 @@ impl Requirement {
         NAMES.iter().find(ours).map(|known| known.0)
     }
 
-    /// The kind of data set that its turns are made of; `None` for what looks at every reply.
+    /// The kind of data set for its turns; `None` for requirements that examine every reply.
     #[must_use]
     pub fn data(self) -> Option<Kind> {
         match self {
@@ -163,7 +163,7 @@ impl Requirement {
         matches!(self, R::Typos | R::WordOrder | R::WordsLeftOut | R::WordsReplaced)
     }
 
-    /// What the test ids of its turns count from; 0 for what has no turns.
+    /// The first test id of its turns; 0 for requirements without turns.
     #[must_use]
     pub fn base(self) -> u32 {
         self.names().4

@@ -7,7 +7,7 @@ use super::{Examination, Requirement};
 /// A conversation that was held, and its tests.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Saved {
-    /// (what the tester said, what the chatter answered).
+    /// (the tester's message, the agent's answer).
     pub exchanges: Vec<(String, String)>,
     pub examination: Examination,
 }

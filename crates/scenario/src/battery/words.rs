@@ -1,17 +1,17 @@
-//! Words that take the place of others: any word, or one that means about the same.
+//! Replacements for words: any word, or a synonym.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use super::chance::Chance;
 
-/// A word of the list that is not `word`.
+/// A word of the list other than `word`.
 pub(super) fn random(word: &str, chance: &mut Chance) -> &'static str {
     let place = chance.below(WORDS.len());
     let found = WORDS[place];
     if found.eq_ignore_ascii_case(word) { WORDS[(place + 1) % WORDS.len()] } else { found }
 }
 
-/// A word that means about the same, with a capital where `word` has one; `None` where the list has none.
+/// A synonym, capitalised like `word`; `None` if the list has none.
 pub(super) fn synonym(word: &str, chance: &mut Chance) -> Option<String> {
     let group = SYNONYMS.get(word.to_lowercase().as_str())?;
     let others: Vec<&&str> = group.iter().filter(|other| !other.eq_ignore_ascii_case(word)).collect();
@@ -20,7 +20,7 @@ pub(super) fn synonym(word: &str, chance: &mut Chance) -> Option<String> {
     Some(if capital { format!("{}{}", other[..1].to_uppercase(), &other[1..]) } else { (**other).to_owned() })
 }
 
-/// A text with each word that has a synonym exchanged with this probability.
+/// The text, with each word that has a synonym replaced with this probability.
 pub(super) fn reworded(text: &str, probability: f64, chance: &mut Chance) -> String {
     let words = text.split_whitespace().map(|word| {
         let stem = word.trim_end_matches(|character: char| character.is_ascii_punctuation());
@@ -34,7 +34,7 @@ pub(super) fn reworded(text: &str, probability: f64, chance: &mut Chance) -> Str
 
 static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| include_str!("words.txt").split_whitespace().collect());
 
-/// Groups of words, one a line.
+/// Groups of words, one per line.
 static SYNONYMS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
     let groups = include_str!("synonyms.txt").lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     groups.flat_map(|group| group.clone().into_iter().map(move |word| (word, group.clone()))).collect()

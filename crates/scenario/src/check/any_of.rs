@@ -20,7 +20,7 @@ pub struct AnyOf {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "AnyOf")]
 pub struct Written {
-    /// They are checked until one holds; those that ask a model come last.
+    /// They are tried until one holds; those that ask a model come last.
     #[serde(rename = "checks")]
     #[schemars(with = "Vec<Nested>", length(min = 1))]
     _checks: Vec<Value>,

@@ -1,4 +1,4 @@
-//! `command_exit_code_is`: a command ends with an exit code.
+//! `command_exit_code_is`: the exit code of a command.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

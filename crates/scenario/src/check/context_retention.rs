@@ -1,4 +1,4 @@
-//! `context_retention`: what was said once is still known some turns later.
+//! `context_retention`: the agent remembers something for some turns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::{kind::Kind, place::Place, question::Question};
 /// Conversations have at most 20 turns.
 const MOST_TURNS: u32 = 20;
 
-/// The agent remembered what was said.
+/// The agent remembers something from earlier in the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextRetention {
     /// What the conversation mentions once and the agent must remember.

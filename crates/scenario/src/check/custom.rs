@@ -1,4 +1,4 @@
-//! `custom`: a check of your own, a program or an HTTP service that `gabfest.yaml` names.
+//! `custom`: a custom check, which is a program or an HTTP service that `gabfest.yaml` names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ use super::{kind::Kind, place::Place};
 pub struct Custom {
     /// Its name below `checks` of the worker's settings.
     pub check: String,
-    /// Handed to the check as it is written.
+    /// Passed to the check unchanged.
     pub config: Value,
     /// The least score that passes.
     pub threshold: Option<f64>,
     pub sees: Vec<Sees>,
 }
 
-/// What a check sees besides the words and the tool calls.
+/// What a check gets in addition to the messages and the tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sees {
@@ -26,19 +26,19 @@ pub enum Sees {
     Times,
 }
 
-/// A check of your own decides: a program or an HTTP service that `checks` of `gabfest.yaml` names. It gets the transcript
+/// A custom check decides: a program or an HTTP service that `checks` of `gabfest.yaml` names. It gets the transcript
 /// and its `config`. See docs/custom-checks.md.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Custom")]
 pub struct Written {
     /// The name of the check in `gabfest.yaml`.
     check: Words,
-    /// Handed to the check as it is written.
+    /// Passed to the check unchanged.
     #[serde(default)]
     config: Value,
     /// The minimum score. A check that returns only a score needs it.
     threshold: Option<Share>,
-    /// What the check sees besides the conversation.
+    /// What the check gets in addition to the conversation.
     #[serde(default)]
     sees: Vec<Sees>,
 }

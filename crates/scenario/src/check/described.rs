@@ -33,7 +33,7 @@ impl<T: JsonSchema> JsonSchema for Described<T> {
                 fields.append(properties);
                 *properties = fields;
             }
-            // A kind without fields of its own. The words about the kind stay behind its fields.
+            // A kind without fields of its own. The description of the kind follows its fields.
             None => {
                 let about = object.remove(KEY);
                 object.insert("properties".to_owned(), Value::Object(fields));

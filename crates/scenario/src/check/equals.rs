@@ -1,4 +1,4 @@
-//! `equals`: what the text is.
+//! `equals`: the exact text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

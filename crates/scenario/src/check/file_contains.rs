@@ -8,7 +8,7 @@ use super::{kind::Kind, place::Place};
 /// A file contains a text at the end of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileContains {
-    /// The path beneath the trial's root.
+    /// The path below the trial's root.
     pub path: String,
     /// The text to look for.
     pub value: String,

@@ -14,7 +14,7 @@ pub struct GoalReached {
     pub parts: WantedParts,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_type: Option<String>,
-    /// The goal of the conversation's user, put in once the user has its persona; empty: there is no simulated user.
+    /// The goal of the conversation's user, filled in after its persona; empty if there is no simulated user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub goal: Vec<Part>,
 }
@@ -60,6 +60,7 @@ impl GoalReached {
 impl Kind for GoalReached {
     type Written = Written;
     const ASKS_JUDGE: bool = true;
+    const SHOWS_MATERIAL: bool = true;
 
     fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
         if written.parts == WantedParts::Ids(Vec::new()) {

@@ -1,4 +1,4 @@
-//! `http_state`: what a service says at the end, read over HTTP.
+//! `http_state`: the state of a service at the end, read over HTTP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! How a judge is asked: votes, panel, form, evidence, material. Every kind that asks a judge takes these keys.
+//! How a judge is asked: votes, panel, form, evidence. Every kind that asks a judge takes these keys. Some kinds also take
+//! the keys that say what the judge sees.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -30,9 +31,42 @@ pub struct Judging {
     /// The language of reasons, as people name it or as a code; `None`: English.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// What the judge sees besides the turns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sees: Vec<JudgeSees>,
+    /// What a good answer says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
 }
 
-/// How a judge is asked where nothing else is written.
+/// What a judge can see besides the turns and their tool calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgeSees {
+    /// The messages before the first turn.
+    Opening,
+    /// The agent's system prompt: that of its settings, and the system messages of the opening.
+    System,
+    /// What the simulated user wants: its objective and the parts of its goal.
+    Goal,
+    /// What `http_state`, `sql_state` and `mock_state` have read, and the state of the mocks.
+    EndState,
+}
+
+/// A file with the rules that the agent must follow. The reader of files puts its text in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// As the scenario names it.
+    pub path: String,
+    pub text: String,
+}
+
+/// A longer policy is refused.
+pub const MOST_POLICY_BYTES: usize = 64 << 10;
+
+/// The default way to ask a judge.
 pub static USUAL_JUDGING: Judging = Judging::USUAL;
 
 /// The order of a judge's answer.
@@ -46,11 +80,11 @@ pub enum JudgeForm {
     VerdictFirst,
 }
 
-/// Which verdicts need a quote from the conversation. `llm_judge` and `rubric` ask for quotes.
+/// Which verdicts need a quote from the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
-    /// None needs one, but the quotes that a judge gives must be true.
+    /// Quotes are optional, but those that a judge gives must be true.
     #[default]
     Given,
     /// Met and partly met.
@@ -63,15 +97,34 @@ pub enum Evidence {
 }
 
 impl Judging {
-    pub const USUAL: Self =
-        Self { votes: 1, panel: Vec::new(), form: JudgeForm::ReasonFirst, evidence: Evidence::Given, language: None };
+    pub const USUAL: Self = Self {
+        votes: 1,
+        panel: Vec::new(),
+        form: JudgeForm::ReasonFirst,
+        evidence: Evidence::Given,
+        language: None,
+        sees: Vec::new(),
+        reference: None,
+        policy: None,
+    };
 
     #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::USUAL
     }
 
-    /// The judge of each ballot, for a check with this judge of its own.
+    #[must_use]
+    pub fn sees(&self, what: JudgeSees) -> bool {
+        self.sees.contains(&what)
+    }
+
+    /// The author's texts in each question: the policy and the reference.
+    pub fn given(&self) -> impl Iterator<Item = &str> {
+        let policy = self.policy.as_ref().map(|policy| policy.text.as_str());
+        policy.into_iter().chain(self.reference.as_deref())
+    }
+
+    /// The judge of each ballot, for a check with its own judge `own`.
     pub fn voters<'a>(&'a self, own: Option<&'a str>) -> impl Iterator<Item = Option<&'a str>> {
         let panel = self.panel.iter().map(|judge| Some(judge.as_str()));
         let alone = self.panel.is_empty().then_some(own);
@@ -123,8 +176,21 @@ struct Written {
     language: Words,
 }
 
-/// Reads the keys of a check that asks a judge. `has_judge`: the check names a judge of its own.
-pub(super) fn read(part: &Part<'_>, has_judge: bool, findings: &mut Findings) -> Judging {
+/// What a judge sees.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes the keys; each is read by itself, so that its finding has its line")]
+struct WrittenMaterial {
+    /// What the judge sees besides the turns and their tool calls.
+    sees: Vec<JudgeSees>,
+    /// What a good answer says. The judge compares with it.
+    reference: Words,
+    /// A text file with the rules that the agent must follow, relative to the scenario, of at most 64 KiB.
+    policy: Words,
+}
+
+/// Reads the keys of a check that asks a judge. `has_judge`: the check names its own judge. `has_own_form`: its author
+/// gives the schema of the answer.
+pub(super) fn read(part: &Part<'_>, has_judge: bool, has_own_form: bool, findings: &mut Findings) -> Judging {
     let usual = Judging::USUAL;
     let panel: Option<Vec<Words>> = value("panel", part, findings);
     let judging = Judging {
@@ -133,6 +199,9 @@ pub(super) fn read(part: &Part<'_>, has_judge: bool, findings: &mut Findings) ->
         form: value("form", part, findings).unwrap_or_default(),
         evidence: value("evidence", part, findings).unwrap_or_default(),
         language: value::<Words>("language", part, findings).map(|language| language.0),
+        sees: value("sees", part, findings).unwrap_or_default(),
+        reference: value::<Words>("reference", part, findings).map(|reference| reference.0),
+        policy: policy(part, findings),
     };
     let ballots = judging.ballots();
     let key = if part.get("panel").is_some() { "panel" } else { "votes" };
@@ -147,15 +216,35 @@ pub(super) fn read(part: &Part<'_>, has_judge: bool, findings: &mut Findings) ->
     if has_judge && !judging.panel.is_empty() {
         findings.warning(part.key_spot("model_type"), "`model_type` has no effect: `panel` names the judges");
     }
+    for key in ["form", "evidence"].into_iter().filter(|key| has_own_form && part.get(key).is_some()) {
+        findings.warning(part.key_spot(key), format!("`{key}` has no effect: `json_schema` is the form of the answer"));
+        findings.help("remove one of the two");
+    }
     judging
 }
 
+/// Where the text of the file has been put in.
+fn policy(part: &Part<'_>, findings: &mut Findings) -> Option<Policy> {
+    let written = part.get("policy").filter(|written| !written.value().is_null())?;
+    let policy = Policy::deserialize(written.value()).ok();
+    if policy.is_none() {
+        let message = format!("expected the name of a text file for `policy`, found {}", written.value());
+        findings.error(part.spot_of("policy"), message);
+        findings.help("as in `policy: policies/refunds.md` of a scenario's file; a parameter cannot set it");
+    }
+    policy
+}
+
 /// Adds the keys to the JSON Schema of a kind that asks a judge.
-pub(super) fn describe(properties: &mut Map<String, Value>) {
+pub(super) fn describe(shows_material: bool, properties: &mut Map<String, Value>) {
     let mut generator = SchemaSettings::default().with(|settings| settings.inline_subschemas = true).into_generator();
-    let written = Written::json_schema(&mut generator).to_value();
-    let keys = written.get("properties").and_then(Value::as_object).into_iter().flatten();
-    properties.extend(keys.map(|(key, schema)| (key.clone(), schema.clone())));
+    let mut written = vec![Written::json_schema(&mut generator)];
+    written.extend(shows_material.then(|| WrittenMaterial::json_schema(&mut generator)));
+    for schema in written {
+        let schema = schema.to_value();
+        let keys = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        properties.extend(keys.map(|(key, schema)| (key.clone(), schema.clone())));
+    }
 }
 
 fn value<T: DeserializeOwned>(key: &str, part: &Part<'_>, findings: &mut Findings) -> Option<T> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use yaml::bounded::Temperature;
 
 pub use self::expected::Expected;
-use super::{kind::Kind, place::Place, question::Question};
+use super::{kind::Kind, place::Place, question::Question, wording};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgeRule {
@@ -50,6 +50,7 @@ pub struct Written {
 impl Kind for JudgeRule {
     type Written = Written;
     const ASKS_JUDGE: bool = true;
+    const SHOWS_MATERIAL: bool = true;
 
     fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
         if written.capabilities.as_ref().is_some_and(Vec::is_empty) {
@@ -63,6 +64,11 @@ impl Kind for JudgeRule {
                 return None;
             }
         };
+        wording::check_question("`prompt`", &written.prompt, place.part.spot_of("prompt"), place.findings);
+        for capability in written.capabilities.iter().flatten() {
+            let what = format!("the capability `{capability}`");
+            wording::check_criterion(&what, capability, place.part.spot_of("capabilities"), place.findings);
+        }
         Some(Self {
             prompt: written.prompt,
             expected,

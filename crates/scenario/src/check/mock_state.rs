@@ -1,4 +1,4 @@
-//! `mock_state`: what the scenario's mocks have become at the end.
+//! `mock_state`: the final state of the scenario's mocks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Where a check stands in its file: its other parts, the checks within it, and the findings about it.
+//! The position of a check in its file: its other keys, its inner checks, and the findings about it.
 
 use std::{borrow::Cow, fmt::Display};
 
@@ -7,7 +7,7 @@ use yaml::{Findings, Part};
 
 use super::Check;
 
-/// Where a check stands.
+/// The position of a check in its file.
 #[derive(Debug)]
 pub struct Place<'p, 'd> {
     pub(super) part: &'p Part<'d>,
@@ -56,7 +56,7 @@ impl<'p, 'd> Place<'p, 'd> {
         self.checks_of(&self.part.items_of(key))
     }
 
-    /// The same, but there must be one.
+    /// The same for a list that must not be empty.
     pub(super) fn some_checks(&mut self, key: &str) -> Vec<Check> {
         self.check_not_empty(self.part.items_of(key).len(), key);
         self.checks(key)
@@ -93,7 +93,7 @@ impl<'p, 'd> Place<'p, 'd> {
         checks
     }
 
-    /// A check within another one has no effect of its own on the verdict.
+    /// The keys for the verdict have no effect on an inner check.
     fn warn_of_verdict_keys(&mut self, part: &Part<'_>) {
         for key in ["name", "turn", "weight", "required"] {
             if part.get(key).is_some() {
@@ -110,7 +110,7 @@ impl<'p, 'd> Place<'p, 'd> {
         }
     }
 
-    /// A list of texts: it is not empty, and none of its texts is, because every text contains an empty one.
+    /// Checks a list of texts: neither the list nor a text may be empty, because every text contains an empty one.
     pub(super) fn check_values(&mut self, values: &[String], key: &str) {
         self.check_not_empty(values.len(), key);
         if values.iter().any(|value| value.trim().is_empty()) {
@@ -118,7 +118,7 @@ impl<'p, 'd> Place<'p, 'd> {
         }
     }
 
-    /// A range has one end at least, and holds something.
+    /// Checks a range: it needs at least one end, and must not be empty.
     pub(super) fn check_range<N: PartialOrd + Display>(&mut self, min: Option<N>, max: Option<N>) {
         match (min, max) {
             (None, None) => {
@@ -139,14 +139,14 @@ impl<'p, 'd> Place<'p, 'd> {
         }
     }
 
-    /// One of the keys is there.
+    /// Checks that one of the keys is present.
     pub(super) fn check_one_of(&mut self, keys: &[&str]) {
         if keys.iter().all(|key| self.part.get(key).is_none()) {
             self.findings.error(self.part.spot(), format!("there is no limit: expected `{}`", keys.join("` or `")));
         }
     }
 
-    /// The value of `path` stays beneath the trial's root.
+    /// Checks that the value of `path` stays below the trial's root.
     pub(super) fn check_path(&mut self, path: &str) {
         if let Err(fault) = crate::trial_path::beneath_root(path) {
             self.error("path", format!("`{path}` {fault}"));

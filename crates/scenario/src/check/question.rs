@@ -1,4 +1,4 @@
-//! What a check asks of models. What a run needs and what it costs both follow from this one answer.
+//! A check's questions to models. The needs and the cost of a run both follow from them.
 
 use super::Check;
 
@@ -13,12 +13,12 @@ pub struct Question<'a> {
 /// The model that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked<'a> {
-    /// A judge by its model type; `None`: the usual one.
+    /// A judge by its model type; `None`: the default judge.
     Judge(Option<&'a str>),
     Measure(Measure),
 }
 
-/// What a text is measured for. The settings choose a model for it; otherwise the usual judge measures.
+/// A measurement of a text. The settings choose a model for it; by default the judge measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Measure {
     Similarity,

@@ -1,25 +1,25 @@
 //! `rubric`: judges mark the agent's work by a list of criteria.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yaml::bounded::{Share, Weight, Words};
 
-use super::{kind::Kind, place::Place, question::Question};
+use super::{kind::Kind, place::Place, question::Question, wording};
 
-/// A scale has at least a lower and an upper end.
+/// A scale has at least two ends.
 const LEAST_ANCHORS: usize = 2;
 /// A blocking criterion needs this many votes.
 const BLOCKING_BALLOTS: u64 = 3;
 
-/// Each criterion gets a verdict; the weighted mean of what the verdicts are worth must reach the threshold.
+/// Each criterion gets a verdict; the weighted mean of the verdicts' values must reach the threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RubricRule {
     pub criteria: Vec<Criterion>,
     /// 0 to 1: the weighted mean that is required.
     pub threshold: f64,
-    /// The judge if there is no panel; `None`: the usual one.
+    /// The judge if there is no panel; `None`: the default judge.
     pub model_type: Option<String>,
     /// Judges all criteria in one call.
     #[serde(default)]
@@ -29,7 +29,7 @@ pub struct RubricRule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
     pub name: String,
-    /// What must be true of the agent's work; empty: the name says it.
+    /// What must be true of the agent's work; if empty, the name says it.
     pub text: String,
     pub weight: f64,
     /// What each point of the scale means, from the worst; empty: met, partly met, not met.
@@ -72,7 +72,7 @@ struct WrittenCriterion {
     #[serde(default)]
     anchors: BTreeMap<String, String>,
     /// Whether the rubric fails if this criterion is worth less than the threshold. It needs three votes of two or more
-    /// judges.
+    /// judges with different models.
     #[serde(default)]
     blocking: bool,
 }
@@ -80,6 +80,7 @@ struct WrittenCriterion {
 impl Kind for RubricRule {
     type Written = Written;
     const ASKS_JUDGE: bool = true;
+    const SHOWS_MATERIAL: bool = true;
 
     fn read(written: Written, place: &mut Place<'_, '_>) -> Option<Self> {
         place.check_not_empty(written.criteria.len(), "criteria");
@@ -88,7 +89,9 @@ impl Kind for RubricRule {
             place.help("remove `weight` if all criteria have the same weight");
         }
         for criterion in &written.criteria {
-            check_wording(criterion, place);
+            let text = if criterion.text.trim().is_empty() { &criterion.name.0 } else { &criterion.text };
+            let what = format!("the criterion `{}`", criterion.name.0);
+            wording::check_criterion(&what, text, place.part.spot_of("criteria"), place.findings);
             check_blocking(criterion, place);
         }
         if written.batch && written.criteria.iter().any(|criterion| !criterion.anchors.is_empty()) {
@@ -114,29 +117,15 @@ impl Kind for RubricRule {
     }
 }
 
-/// Judges misread negated criteria: "not met" of "does not …" is two negations.
-fn check_wording(criterion: &WrittenCriterion, place: &mut Place<'_, '_>) {
-    const NEGATIONS: [&str; 14] = [
-        "not", "never", "no", "cannot", "doesn't", "don't", "isn't", "won't", "nicht", "nie", "niemals", "kein",
-        "keine", "keinen",
-    ];
-    let text = if criterion.text.trim().is_empty() { &criterion.name.0 } else { &criterion.text };
-    let words = text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’'));
-    let negation = words.map(|word| word.to_lowercase().replace('’', "'")).find(|it| NEGATIONS.contains(&it.as_str()));
-    if let Some(negation) = negation {
-        let message = format!("the criterion `{}` is worded with `{negation}`", criterion.name.0);
-        place.findings.warning(place.part.spot_of("criteria"), message);
-        place.help("judges are more exact with positive wording: say what the agent does");
-    }
-}
-
 fn check_blocking(criterion: &WrittenCriterion, place: &mut Place<'_, '_>) {
     if !criterion.blocking {
         return;
     }
-    let panel = place.part.items_of("panel").len() as u64;
+    let panel = place.part.items_of("panel");
+    // The same judge twice is one judge, and has two votes.
+    let judges: BTreeSet<&str> = panel.iter().filter_map(|judge| judge.value().as_str()).collect();
     let votes = place.part.get("votes").and_then(|votes| votes.value().as_u64()).unwrap_or(1);
-    if panel < 2 || panel * votes < BLOCKING_BALLOTS {
+    if judges.len() < 2 || panel.len() as u64 * votes < BLOCKING_BALLOTS {
         let message = format!("the blocking criterion `{}` needs three votes of two or more judges", criterion.name.0);
         place.error("criteria", message);
         place.help("name the judges in `panel`, from different families of models");

@@ -1,4 +1,5 @@
-//! The list of all kinds of check. A new kind is one line here, one file beside this one, and its behaviour in `evaluate`.
+//! The list of all kinds of check. A new kind is one line here, one file in this folder, and its implementation in
+//! `evaluate`.
 
 use std::fmt;
 
@@ -17,8 +18,8 @@ use super::{
 
 macro_rules! kinds {
     ($($kind:literal => $name:ident($data:ident),)+) => {
-        /// What must hold. Its text is the agent's reply (of a conversation: the transcript; of a program: what it
-        /// printed), or, within another rule, the value that the outer rule took out.
+        /// What must hold. Its text is the agent's reply (of a conversation: the transcript; of a program: its output)
+        /// or, within another rule, the value that the outer rule extracted.
         #[derive(Clone, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Rule {
@@ -37,7 +38,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether it looks at a text alone, so that it can stand within another rule.
+            /// Whether it looks only at a text, so that it can be inside another rule.
             #[must_use]
             pub fn is_about_text(&self) -> bool {
                 match self {
@@ -48,17 +49,20 @@ macro_rules! kinds {
             /// Whether it asks a judge itself.
             #[must_use]
             pub fn asks_judge(&self) -> bool {
-                asks_judge(self.kind())
+                match self {
+                    $(Self::$name(_) => <$data as Kind>::ASKS_JUDGE,)+
+                }
             }
 
-            /// What it asks of models each time it judges, rules within it included, without votes. Empty: it asks none.
+            /// Its questions to models each time it judges, including inner rules, without votes; empty if it asks
+            /// none.
             pub(super) fn questions(&self) -> Vec<Question<'_>> {
                 match self {
                     $(Self::$name(data) => data.questions(),)+
                 }
             }
 
-            /// Reads the fields of one kind, with its description; `None` without a finding: there is no such kind.
+            /// Reads the fields of one kind, with its description; `None` without a finding means an unknown kind.
             fn read(kind: &str, place: &mut Place<'_, '_>) -> Option<(Option<String>, Self)> {
                 match kind {
                     $($kind => fields::<$data>(place).map(|(description, data)| (description, Self::$name(data))),)+
@@ -67,10 +71,11 @@ macro_rules! kinds {
             }
         }
 
-        fn asks_judge(kind: &str) -> bool {
+        /// The keys of a kind apart from its fields.
+        fn keys_of(kind: &str) -> &'static [&'static str] {
             match kind {
-                $($kind => <$data as Kind>::ASKS_JUDGE,)+
-                _ => false,
+                $($kind => keys::<$data>(),)+
+                _ => shared_keys::KEYS,
             }
         }
 
@@ -136,10 +141,10 @@ kinds! {
 }
 
 fn shared_keys_of(schema: &mut schemars::Schema) {
-    shared_keys::describe(schema, asks_judge);
+    shared_keys::describe(schema, keys_of);
 }
 
-/// Reads a list of evaluations. One that is faulty is left out, with a finding.
+/// Reads a list of evaluations. Faulty ones are left out, with a finding.
 pub fn read_all(parts: &[Part<'_>], findings: &mut Findings) -> Vec<Check> {
     parts.iter().filter_map(|part| read(part, findings)).collect()
 }
@@ -149,13 +154,21 @@ fn read(part: &Part<'_>, findings: &mut Findings) -> Option<Check> {
     let (description, rule) = Rule::read(kind, &mut Place::new(part, findings, read))?;
     let mut check = Check { description, ..Check::new(rule, part.line()) };
     if check.rule.asks_judge() {
-        check.judging = judging::read(part, part.get("model_type").is_some(), findings);
+        let has_own_form = matches!(&check.rule, Rule::LlmJudge(rule) if rule.json_schema.is_some());
+        check.judging = judging::read(part, part.get("model_type").is_some(), has_own_form, findings);
     }
     Some(shared_keys::read(check, part, findings))
 }
 
 fn fields<K: Kind>(place: &mut Place<'_, '_>) -> Option<(Option<String>, K)> {
-    let keys = if K::ASKS_JUDGE { shared_keys::KEYS_OF_JUDGES } else { shared_keys::KEYS };
-    let Described { description, fields } = place.part.decode_without(keys, place.findings)?;
+    let Described { description, fields } = place.part.decode_without(keys::<K>(), place.findings)?;
     Some((description, K::read(fields, place)?))
+}
+
+fn keys<K: Kind>() -> &'static [&'static str] {
+    match (K::SHOWS_MATERIAL, K::ASKS_JUDGE) {
+        (true, _) => shared_keys::KEYS_OF_MATERIAL,
+        (false, true) => shared_keys::KEYS_OF_JUDGES,
+        (false, false) => shared_keys::KEYS,
+    }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yaml::bounded::{Words, words};
 
-use super::{kind::Kind, place::Place, question::Question};
+use super::{kind::Kind, place::Place, question::Question, wording};
 
 /// A judge finds that the text meets a condition. The judge sees only the text, not the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,8 @@ impl Kind for SemanticCondition {
     const IS_ABOUT_TEXT: bool = true;
     const ASKS_JUDGE: bool = true;
 
-    fn read(written: Self, _: &mut Place<'_, '_>) -> Option<Self> {
+    fn read(written: Self, place: &mut Place<'_, '_>) -> Option<Self> {
+        wording::check_criterion("`condition`", &written.condition, place.part.spot_of("condition"), place.findings);
         Some(written)
     }
 

@@ -1,5 +1,5 @@
-//! What every kind takes: `type`, `name`, `turn`, `negate`, `weight` and `required`. Kinds that ask a judge take the keys of
-//! [`judging`] too.
+//! The keys of every kind: `type`, `name`, `turn`, `negate`, `weight` and `required`. Kinds that ask a judge also have
+//! the keys of [`judging`].
 
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
@@ -7,11 +7,28 @@ use yaml::{Findings, Part, bounded::Weight, suggest};
 
 use super::{Check, judging};
 
-/// The keys that are read here, apart from the fields of a kind, so that no kind can lack them.
+/// The keys that are read here instead of in each kind, so that no kind can lack them.
 pub(super) const KEYS: &[&str] = &["type", "name", "turn", "negate", "weight", "required"];
 /// The same for kinds that ask a judge.
 pub(super) const KEYS_OF_JUDGES: &[&str] =
     &["type", "name", "turn", "negate", "weight", "required", "votes", "panel", "form", "evidence", "language"];
+/// The same for kinds whose judges can see more than the turns.
+pub(super) const KEYS_OF_MATERIAL: &[&str] = &[
+    "type",
+    "name",
+    "turn",
+    "negate",
+    "weight",
+    "required",
+    "votes",
+    "panel",
+    "form",
+    "evidence",
+    "language",
+    "sees",
+    "reference",
+    "policy",
+];
 
 /// The longest name of a metric.
 const LONGEST_NAME: usize = 100;
@@ -53,12 +70,13 @@ pub(super) fn read(check: Check, part: &Part<'_>, findings: &mut Findings) -> Ch
     }
 }
 
-/// Adds them to each choice of the JSON Schema. `asks_judge` says which kinds take the keys of judges.
-pub(super) fn describe(schema: &mut Schema, asks_judge: fn(&str) -> bool) {
+/// Adds them to each choice of the JSON Schema. `keys_of` says which keys a kind takes.
+pub(super) fn describe(schema: &mut Schema, keys_of: fn(&str) -> &'static [&'static str]) {
     let Some(choices) = schema.get_mut("oneOf").and_then(Value::as_array_mut) else { return };
     for properties in choices.iter_mut().filter_map(|choice| choice.get_mut("properties")?.as_object_mut()) {
-        if properties.get("type").and_then(|kind| kind.get("const")?.as_str()).is_some_and(asks_judge) {
-            judging::describe(properties);
+        let keys = properties.get("type").and_then(|kind| kind.get("const")?.as_str()).map_or(KEYS, keys_of);
+        if keys != KEYS {
+            judging::describe(keys == KEYS_OF_MATERIAL, properties);
         }
         let mut weight = Weight::json_schema(&mut schemars::SchemaGenerator::default()).to_value();
         weight["default"] = 1.0.into();
@@ -129,7 +147,7 @@ fn turn(part: &Part<'_>, findings: &mut Findings) -> Option<u32> {
     }
 }
 
-/// Refuses `turn` where an evaluation does not follow each turn of a conversation.
+/// Refuses `turn` if the evaluations do not follow each turn of a conversation.
 pub fn refuse_turn(parts: &[Part<'_>], findings: &mut Findings) {
     for part in parts.iter().filter(|part| part.get("turn").is_some()) {
         findings.error(part.key_spot("turn"), "`turn` has an effect in `turn_evaluations` only");

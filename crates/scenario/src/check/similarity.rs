@@ -1,4 +1,4 @@
-//! `similarity`: how alike in meaning the text and an expected one are, as a number.
+//! `similarity`: how similar in meaning the text and an expected one are, as a number.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

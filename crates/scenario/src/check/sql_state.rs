@@ -1,4 +1,4 @@
-//! `sql_state`: what a query finds in a database at the end, and which tables are as they were.
+//! `sql_state`: the result of a query in a database at the end, and unchanged tables.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct SqlState {
     pub parameters: Vec<Value>,
     pub rows: Vec<Vec<Value>>,
     pub ordered: bool,
-    /// Tables that are as they were when the trial began.
+    /// Tables that must be unchanged since the trial began.
     pub unchanged: Vec<String>,
     pub within_ms: u64,
 }

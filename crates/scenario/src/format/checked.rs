@@ -4,8 +4,8 @@ use yaml::Diagnostic;
 
 use super::script::Script;
 
-/// A scenario without a check is a warning of `gabfest check`. It is an error where a check may stand behind an unknown
-/// key: the scenario would judge nothing by mistake.
+/// `gabfest check` warns about a scenario without checks. It is an error if an unknown key may be a misspelt list of
+/// checks: the scenario would judge nothing by mistake.
 pub(super) fn refuse_misspelt_checks(
     script: Option<Script>,
     mut findings: Vec<Diagnostic>,

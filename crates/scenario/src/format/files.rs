@@ -1,6 +1,6 @@
 //! The other files that a scenario file may name.
 
-use std::io::BufRead;
+use std::fs::File;
 
 use yaml::Diagnostic;
 
@@ -8,27 +8,26 @@ const ALONE: &str = "cannot be read here: only a file can name it";
 
 /// The other files that a file may name. The reader decides which ones it may read.
 pub trait Files {
-    /// The files that `target` (`other.qna`, `folder/*`, `folder/**`) names in the file `from`. The error is a
-    /// fragment that fits behind the target's name.
+    /// The files that `target` (`other.qna`, `folder/*`, `folder/**`) names in the file `from`. The error is a fragment
+    /// that follows the target's name.
     ///
     /// # Errors
-    /// There is none, or it may not be read.
+    /// There is none, or reading it is not allowed.
     fn read(&mut self, from: &str, target: &str) -> Result<Vec<TextFile>, String>;
 
-    /// The text of the one file that has this `name` in the file `from`. The error is a fragment that fits behind the
-    /// name.
+    /// The text of the one file with this `name` in the file `from`. The error is a fragment that follows the name.
     ///
     /// # Errors
-    /// There is none, or it may not be read.
+    /// There is none, or reading it is not allowed.
     fn text(&mut self, _from: &str, _name: &str) -> Result<String, String> {
         Err(ALONE.to_owned())
     }
 
-    /// A data file, which may be larger than what fits into memory, and its path as diagnostics show it.
+    /// Opens a data file, which may be larger than the memory, with its path for diagnostics.
     ///
     /// # Errors
-    /// There is none, or it may not be read.
-    fn open(&mut self, _from: &str, _name: &str) -> Result<(Box<dyn BufRead>, String), String> {
+    /// There is none, or reading it is not allowed.
+    fn open(&mut self, _from: &str, _name: &str) -> Result<(File, String), String> {
         Err(ALONE.to_owned())
     }
 
@@ -41,7 +40,7 @@ pub trait Files {
     }
 }
 
-/// One file as it was read.
+/// The text of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
     /// As diagnostics show it; the same file has the same path.
@@ -50,7 +49,7 @@ pub struct TextFile {
     pub warning: Option<Diagnostic>,
 }
 
-/// For a text that stands alone.
+/// For a text without other files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoFiles;
 

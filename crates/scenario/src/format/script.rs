@@ -1,8 +1,8 @@
-//! What a scenario file says.
+//! The content of a scenario file.
 
 use crate::Scenario;
 
-/// What a scenario file says: the scenario, and what it is multiplied by unless a matrix or the caller says more.
+/// The content of a scenario file: the scenario, and its axes unless a matrix or the caller replaces them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     pub scenario: Scenario,

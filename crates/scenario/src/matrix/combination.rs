@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The name of one combination: its number and a hash of its parameters.
 ///
-/// The number and hash are those of the ElizaOS matrix runner, so that results of both can be laid side by side.
+/// Number and hash are those of the ElizaOS matrix runner, so that results of both can be compared.
 #[must_use]
 pub fn id(index: u64, parameters: &[(String, Value)]) -> String {
     let mut sorted: Vec<&(String, Value)> = parameters.iter().collect();
@@ -18,7 +18,7 @@ pub fn id(index: u64, parameters: &[(String, Value)]) -> String {
     format!("combo-{index:03}-{:x}", hash.unsigned_abs())
 }
 
-/// JSON as `JSON.stringify` writes it, which knows no difference between `1` and `1.0`.
+/// JSON as `JSON.stringify` writes it, in which `1` and `1.0` are equal.
 fn as_javascript_writes(value: &Value) -> String {
     match value {
         Value::Number(number) => match number.as_f64() {

@@ -1,7 +1,7 @@
-//! What may be written as `matcher` and `responseFn`: a small, safe part of JavaScript's expressions.
+//! The syntax of `matcher` and `responseFn`: a small, safe part of JavaScript's expressions.
 //!
-//! There are no loops, no variables and no calls into anything, so that an expression takes no more steps than it
-//! has parts. What lies outside is refused when the file is read.
+//! There are no loops, no variables and no calls to the outside, so an expression takes no more steps than it has
+//! parts. Everything else is refused when the file is read.
 
 mod error;
 mod evaluate;

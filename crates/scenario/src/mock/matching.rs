@@ -1,4 +1,4 @@
-//! Which mock answers a call, and what its answer is.
+//! Selects the mock that answers a call, and computes its answer.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct Call<'a> {
     pub tool: &'a str,
     /// As the agent gave them; usually an object.
     pub arguments: &'a Value,
-    /// What is known of the conversation, for `when.context`; gains `argsCount`, `hasObjectArgs` and `timestamp`.
+    /// Facts about the conversation for `when.context`; gains `argsCount`, `hasObjectArgs` and `timestamp`.
     pub context: &'a Map<String, Value>,
     /// The state of the trial's mocks; null if they keep none.
     pub state: &'a Value,
@@ -37,7 +37,7 @@ pub struct Found<'a> {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Waited for first, also where the answer is a failure.
+    /// Waited for first, even if the answer is a failure.
     pub delay: Duration,
     pub result: Result<Value, MockError>,
 }
@@ -50,7 +50,7 @@ struct Taken {
     context: Map<String, Value>,
 }
 
-/// The most particular of the mocks that answer the tool and whose conditions all hold; of equals the first.
+/// The most specific mock of the tool whose conditions all hold; the first one if several are equally specific.
 #[must_use]
 pub fn find<'a>(mocks: &'a [Mock], call: &Call<'a>) -> Option<Found<'a>> {
     let mut candidates: Vec<&Mock> = mocks.iter().filter(|mock| mock.answers(call.tool)).collect();
@@ -93,10 +93,10 @@ impl Mock {
 }
 
 impl Found<'_> {
-    /// What the call makes of the state; `None`: nothing. Ask only if the call does not fail.
+    /// The state after the call; `None`: unchanged. Call it only if the call does not fail.
     ///
     /// # Errors
-    /// A value or a path of `set` cannot be made.
+    /// A value or a path of `set` cannot be computed.
     pub fn change(&self) -> Result<Option<Value>, MockError> {
         if self.mock.set.is_empty() {
             return Ok(None);
@@ -133,7 +133,7 @@ impl Found<'_> {
 }
 
 impl Answer {
-    /// As a tool's result: a text as it is, all else as JSON.
+    /// As a tool's result: a text unchanged, anything else as JSON.
     #[must_use]
     pub fn text(&self) -> String {
         match &self.result {

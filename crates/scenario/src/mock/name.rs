@@ -2,13 +2,13 @@
 
 use super::Mock;
 
-/// Chat protocols know letters, digits, `_` and `-` in a tool's name.
+/// Chat protocols allow letters, digits, `_` and `-` in a tool's name.
 const LONGEST: usize = 64;
 
 impl Mock {
-    /// `searchIssues` of `github-service` answers the tools `searchIssues`, `github-service.searchIssues`,
-    /// `github_service_search_issues` and such: letters and digits count, upper and lower case are the same. A mock
-    /// without a service answers the method of any: `anything.method`, `anything__method`.
+    /// `searchIssues` of `github-service` matches the tools `searchIssues`, `github-service.searchIssues`,
+    /// `github_service_search_issues` and similar names: only letters and digits count, without case. A mock without a
+    /// service matches the method of any service: `anything.method`, `anything__method`.
     #[must_use]
     pub fn answers(&self, tool: &str) -> bool {
         let called = letters(tool);
@@ -39,7 +39,7 @@ pub(crate) fn letters(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// What stands after the service in a name that has one.
+/// The part after the service in a name that has one.
 fn tail(tool: &str) -> Option<&str> {
     let dotted = tool.rsplit_once(['.', '/', ':']).map(|(_, tail)| tail);
     dotted.or_else(|| tool.rsplit_once("__").map(|(_, tail)| tail))

@@ -1,4 +1,4 @@
-//! The state of a trial's mocks: what `{{…}}` in an answer becomes, and what `set` changes.
+//! The state of a trial's mocks: the values of `{{…}}` in answers, and the changes of `set`.
 
 use serde_json::{Map, Value};
 
@@ -17,7 +17,7 @@ enum Piece {
     Filled(Expression),
 }
 
-/// Why a call has no answer, and the state stays as it is.
+/// Why a call has no answer and does not change the state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     #[error("`{{{{…}}}}` has no value: {0}")]
@@ -28,11 +28,11 @@ pub enum StateError {
     TooLarge,
 }
 
-/// The value with its `{{…}}` filled, in texts at any depth. A text that is nothing but one `{{…}}` becomes its value, of any
-/// type.
+/// The value with its `{{…}}` replaced, in texts at any depth. A text that is exactly one `{{…}}` becomes its value, of
+/// any type.
 ///
 /// # Errors
-/// An expression cannot be read or has no value.
+/// An expression is invalid or has no value.
 pub fn fill(value: &Value, scope: &Scope<'_>) -> Result<Value, StateError> {
     Ok(match value {
         Value::String(written) if written.contains("{{") => {
@@ -58,10 +58,10 @@ pub fn faults(value: &Value) -> Vec<Error> {
     }
 }
 
-/// The state after `set`. All values are made of the state before it.
+/// The state after `set`. All values are computed from the state before it.
 ///
 /// # Errors
-/// A value or a path cannot be made, or the state becomes too large. The old state stays then.
+/// A value or a path cannot be computed, or the state becomes too large. The old state is kept.
 pub fn changed(set: &[(String, Value)], scope: &Scope<'_>) -> Result<Value, StateError> {
     let mut state = scope.state.clone();
     for (path, value) in set {
@@ -102,7 +102,7 @@ impl Template {
     fn parse(written: &str) -> Result<Self, Error> {
         let (mut pieces, mut rest) = (Vec::new(), written);
         while let Some((before, inner)) = rest.split_once("{{") {
-            // What is not closed is text.
+            // Without a closing mark, it is text.
             let Some((inner, after)) = inner.split_once("}}") else { break };
             if !before.is_empty() {
                 pieces.push(Piece::Text(before.to_owned()));

@@ -1,4 +1,4 @@
-//! The tools that a scenario's mocks answer for, with what the mocks say about them.
+//! The tools of a scenario's mocks, with their descriptions.
 
 use serde_json::{Map, Value, json};
 
@@ -62,7 +62,7 @@ fn description(mock: &Mock) -> String {
     }
 }
 
-/// Names and types as far as the conditions show them; other arguments are welcome too.
+/// Names and types that the conditions show; other arguments are allowed too.
 fn note_arguments(mock: &Mock, properties: &mut Map<String, Value>) {
     let Some(when) = &mock.when else { return };
     for (key, value) in when.input.iter().flatten() {

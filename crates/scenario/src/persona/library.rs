@@ -1,14 +1,14 @@
-//! The persona library: all personas that were read, by name.
+//! The persona library: all personas by name.
 
 use std::collections::BTreeMap;
 
 use super::Persona;
 
-/// All personas that were read, by name.
+/// All personas by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Library {
     personas: BTreeMap<String, Persona>,
-    /// `path:line` of each, to name the first where a second has its name.
+    /// `path:line` of each, to name the first one if a second has the same name.
     places: BTreeMap<String, String>,
 }
 
@@ -28,10 +28,10 @@ impl Library {
         self.personas.is_empty()
     }
 
-    /// Adds a persona; `place` (`path:line`) is where it is written.
+    /// Adds a persona; `place` is its `path:line`.
     ///
     /// # Errors
-    /// The place of the first persona with this name, which is kept.
+    /// The place of the first persona with this name, which stays.
     pub fn add(&mut self, persona: Persona, place: String) -> Result<(), &str> {
         if self.places.contains_key(&persona.name) {
             return Err(&self.places[&persona.name]);

@@ -1,4 +1,4 @@
-//! How large a plan may be: it travels as one message, and each of its texts becomes part of the record of a turn.
+//! Size limits of a plan: it is sent as one message, and its texts become parts of turn records.
 
 use std::io;
 
@@ -7,12 +7,12 @@ use yaml::Diagnostic;
 
 use super::{Group, Plan};
 
-/// Of one text of a scenario: what the user says, a program, a file of the environment.
+/// The limit of one text of a scenario: a message of the user, a program, a file of the environment.
 pub const MOST_TEXT_BYTES: usize = 1 << 20;
-/// Of a plan as JSON: a message has 64 MiB, and room is left for what stands round the plan.
+/// The limit of a plan as JSON: a message has 64 MiB, and some of it is needed for the rest of the message.
 pub const MOST_PLAN_BYTES: usize = 60 << 20;
 
-/// What of the plan is too large to be sent, if anything is.
+/// The finding if the plan is too large to send.
 pub(super) fn fault(plan: &Plan) -> Option<Diagnostic> {
     long_text(plan).or_else(|| {
         let all = json_bytes(plan);
@@ -20,7 +20,7 @@ pub(super) fn fault(plan: &Plan) -> Option<Diagnostic> {
     })
 }
 
-/// The first text that is too long. Apart from the size of the whole, since a plan that came is not too large to come.
+/// The first text that is too long. Checked separately, because a received plan was not too large to send.
 pub(super) fn long_text(plan: &Plan) -> Option<Diagnostic> {
     plan.groups.iter().find_map(|group| {
         let (place, bytes) = longest_of(group).filter(|(_, bytes)| *bytes > MOST_TEXT_BYTES)?;
@@ -42,7 +42,7 @@ fn too_large(plan: &Plan, all: usize) -> Diagnostic {
         .with_help("play the files in several runs: name fewer of them, or use `--filter` or `--tag`")
 }
 
-/// Where the longest text of a scenario and its axes stands.
+/// The place of the longest text in a scenario and its axes.
 fn longest_of(group: &Group) -> Option<(String, usize)> {
     let of_axes = group.axes.iter().filter_map(|axis| {
         let longest = axis.values.iter().filter_map(|value| longest(value, "")).max_by_key(|(_, bytes)| *bytes)?;
@@ -78,7 +78,7 @@ fn longest_bytes(value: &Value) -> Option<usize> {
     }
 }
 
-/// The line of the step or check in which the place is, else that of the scenario.
+/// The line of the step or check that contains the place, or else of the scenario.
 fn line_of(group: &Group, place: &str) -> u32 {
     let within = group.lines.iter().filter(|(path, _)| place.starts_with(path.as_str()));
     within.max_by_key(|(path, _)| path.len()).map_or(group.source.line, |(_, line)| *line)

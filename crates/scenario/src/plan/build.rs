@@ -1,4 +1,4 @@
-//! From what was read and what the user chose to the plan.
+//! Builds the plan from the read files and the user's choices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use yaml::{
     path::{self, Miss, Path},
 };
 
-use super::{Axis, Group, Plan, VERSION, bounds, choices::Choices, names, personas, select};
+use super::{Axis, Gates, Group, Plan, VERSION, bounds, choices::Choices, names, number::ANY_AGENT, personas, select};
 use crate::{
     Digest,
     format::Script,
@@ -17,7 +17,7 @@ use crate::{
     reading::{MatrixFile, Reading, ScenarioFile},
 };
 
-/// Makes the plan of all that was read without errors.
+/// Builds the plan of everything that was read without errors.
 ///
 /// # Errors
 /// A choice names what does not exist, nothing is left to play, or the plan would be too large.
@@ -52,6 +52,11 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
         replays: choices.replays,
         pass_k: choices.pass_k,
         endpoints: BTreeMap::new(),
+        goodput: choices.goodput.filter(|limits| !limits.is_empty()),
+        transcripts: choices.transcripts,
+        think_time: choices.think_time,
+        load: None,
+        decide: choices.decide,
     };
     if plan.groups.is_empty() && builder.faults.is_empty() {
         builder.fault(
@@ -65,20 +70,34 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
             builder.faults.push(fault);
         }
     }
+    builder
+        .faults
+        .extend(plan.objection_to_decide().map(|objection| Diagnostic::error(String::new(), 0, 0, objection)));
     if !builder.faults.is_empty() {
         return Err(builder.faults);
     }
     let names: BTreeSet<&String> = plan.groups.iter().flat_map(|group| group.personas.iter().flatten()).collect();
     plan.personas =
         names.into_iter().filter_map(|name| Some((name.clone(), reading.personas.get(name)?.clone()))).collect();
-    let needs_version_2 = |group: &Group| group.rows.is_some() || !group.extra.is_empty();
-    if !plan.groups.iter().any(needs_version_2) && plan.gates.judges.is_none() {
-        plan.version = 1;
-    }
+    plan.version = least_version(&plan);
     match bounds::fault(&plan) {
         Some(fault) => Err(vec![fault]),
         None => Ok(plan),
     }
+}
+
+/// The oldest version that means the same to builds that read it.
+fn least_version(plan: &Plan) -> u32 {
+    let Gates { success_rates, max_flaky_cases, objectives, judges, .. } = &plan.gates;
+    let has_other_seeds = plan.agents.iter().any(|agent| agent != ANY_AGENT);
+    if has_other_seeds || plan.decide.is_some() || !success_rates.is_empty() || max_flaky_cases.is_some() {
+        return VERSION;
+    }
+    if plan.load.is_some() || plan.think_time || !objectives.is_empty() {
+        return 3;
+    }
+    let has_data = plan.groups.iter().any(|group| group.rows.is_some() || !group.extra.is_empty());
+    if has_data || judges.is_some() { 2 } else { 1 }
 }
 
 struct Builder<'a> {
@@ -116,7 +135,8 @@ impl Builder<'_> {
         tags.sort();
         tags.dedup();
         let extra = self.added(matrix, &axes);
-        let repeats = self.choices.repeats.or(matrix.and_then(|matrix| matrix.repeats)).or(script.repeats);
+        let most = self.choices.decide.map(|decide| decide.most_repeats);
+        let repeats = most.or(self.choices.repeats).or(matrix.and_then(|matrix| matrix.repeats)).or(script.repeats);
         let group = Group {
             key: format!("{stem}/{name}"),
             name,
@@ -211,8 +231,8 @@ impl Builder<'_> {
         set
     }
 
-    /// A chosen value takes the place of an axis over the same parameter; else it becomes one, the outermost.
-    /// What the file says with all chosen values is given back: they may be repeats or tags.
+    /// A chosen value replaces an axis over the same parameter, or else becomes the outermost axis. Returns the file's
+    /// content with all chosen values, which may change repeats or tags.
     fn put_set(&mut self, file: &ScenarioFile, set: &[(Path, Value)], axes: &mut Vec<Axis>) -> Option<Script> {
         let mut document = if set.is_empty() { file.document.clone() } else { file.first() };
         let mut changed = None;
@@ -242,7 +262,7 @@ impl Builder<'_> {
         changed
     }
 
-    /// A value that no document has a place for was meant for something.
+    /// Refuses a value that fits no document, because it was meant to have an effect.
     fn refuse_unused(&mut self, set: &[(Path, Value)]) {
         for (path, _) in set {
             let text = path.to_string();
@@ -266,8 +286,8 @@ fn matrix_path(matrix: Option<&Matrix>) -> &str {
     matrix.map_or("", |matrix| &matrix.path)
 }
 
-/// Groups with one key get the digest of their content behind it, whichever comes first; a number where even the
-/// contents are equal.
+/// Groups with equal keys get the digest of their content appended, independent of their order; equal contents get a
+/// number too.
 fn make_keys_unique(groups: &mut [Group]) {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for group in groups.iter() {

@@ -1,4 +1,4 @@
-//! What people call the scenarios and the cases of a plan: no two alike, and no hash where there are words.
+//! The names of scenarios and cases for people: unique, and without hashes if there is a better name.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::{Case, Plan};
 use crate::question::QUESTION;
 
 impl Plan {
-    /// By group: the scenario's name; where another has the same name, with its file, and with its line where
-    /// the file is the same as well.
+    /// By group: the scenario's name; with its file if another scenario has the same name, and with its line if the
+    /// file is the same too.
     #[must_use]
     pub fn titles(&self) -> Vec<String> {
         let mut titles: Vec<String> = self.groups.iter().map(|group| group.name.clone()).collect();
@@ -25,7 +25,8 @@ impl Plan {
         titles
     }
 
-    /// What tells a case from others of its scenario: the question of a knowledge base, or the row of a data set.
+    /// What distinguishes a case from others of its scenario: the question of a knowledge base, or the row of a data
+    /// set.
     #[must_use]
     pub fn variant(&self, case: &Case) -> Option<String> {
         if let Some(question) = self.question(case) {
@@ -46,7 +47,7 @@ impl Plan {
     }
 }
 
-/// Calls those anew that have a name in common.
+/// Renames those that share a name.
 fn tell_apart(titles: &mut [String], anew: impl Fn(usize) -> String) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     titles.iter().for_each(|title| *counts.entry(title).or_default() += 1);

@@ -6,14 +6,14 @@ use super::{Case, Plan, ROW};
 use crate::{Action, Conversation, Format, Rule, Scenario, battery::Tester, placeholder, user::Part};
 
 impl Plan {
-    /// The scenario of one case: the group's document with the case's row and parameters put in, then the persona. `formats`
-    /// are those that this build reads.
+    /// The scenario of one case: the group's document with the case's row and parameters filled in, then the persona.
+    /// `formats` are the formats of this build.
     ///
-    /// Reads and checks the document anew, which costs more than playing a turn against a fast agent: keep the
+    /// Reads and checks the document again, which takes longer than playing a turn against a fast agent: keep the
     /// result for the other repeats of the case.
     ///
     /// # Errors
-    /// Values of different axes do not go together, or the case is not of this plan.
+    /// Values of different axes conflict, or the case is not of this plan.
     pub fn scenario(&self, case: &Case, formats: &[&'static dyn Format]) -> Result<Scenario, Vec<Diagnostic>> {
         let fault = |message: String| vec![Diagnostic::error(String::new(), 0, 0, message)];
         let group =

@@ -1,4 +1,4 @@
-//! Which judges decide: those that agree with people, as `gabfest judge` measures it.
+//! Decides which judges count: those that agree with people, according to `gabfest judge`.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct JudgeGate {
     pub measured: Vec<MeasuredJudges>,
 }
 
-/// What `gabfest judge` found about a judge or a panel.
+/// The result of `gabfest judge` for a judge or a panel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredJudges {
     /// As ballots name judges, ascending.
@@ -24,7 +24,7 @@ pub struct MeasuredJudges {
 }
 
 impl JudgeGate {
-    /// Why the judges of these ballots do not decide; `None`: they decide.
+    /// Why the judges of these ballots do not count; `None`: they count.
     #[must_use]
     pub fn objection<'a>(&self, mut judges: impl Iterator<Item = &'a str> + Clone, ballots: u64) -> Option<String> {
         let of_these = |measured: &&MeasuredJudges| {

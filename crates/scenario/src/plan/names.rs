@@ -1,4 +1,4 @@
-//! The names by which `--where`, `--exclude` and the `exclude` of a matrix choose cases.
+//! The names with which `--where`, `--exclude` and the `exclude` of a matrix select cases.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::rows::{Row, Rows, text_of};
 
 const ALWAYS: [&str; 3] = ["persona", "agent", "scenario"];
 
-/// What a name stands for in one group.
+/// The meaning of a name in one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
     /// Index into the axes.
@@ -36,7 +36,7 @@ pub(super) struct Condition {
 }
 
 impl Condition {
-    /// `None`: the group has nothing of this name.
+    /// `None`: the group has nothing with this name.
     pub(super) fn of(name: &str, values: Vec<String>, group: &Group) -> Result<Option<Self>, Ambiguous> {
         Ok(find(name, &group.axes, group.rows.as_ref())?.map(|name| Self { name, values }))
     }
@@ -60,10 +60,10 @@ impl Condition {
     }
 }
 
-/// The axis that a name stands for: its whole path, or the last part of the path.
+/// The axis with this name: its whole path, or the last part of the path.
 ///
 /// # Errors
-/// The last parts of several axes are alike.
+/// Several axes end in the name.
 pub(crate) fn axis(name: &str, axes: &[Axis]) -> Result<Option<usize>, String> {
     if let Some(index) = axes.iter().position(|axis| axis.parameter == name) {
         return Ok(Some(index));

@@ -1,4 +1,4 @@
-//! Which case and which repeat the nth trial of a plan is: arithmetic only, no list of trials anywhere.
+//! Maps the nth trial of a plan to its case and repeat by arithmetic alone, without a list of trials.
 //!
 //! Cases are numbered group by group; within a group the first axis is outermost, then the rows of the data set, then the
 //! personas, and the agents change fastest. Trials are numbered with the repeats outermost: every case once, then every case's
@@ -9,6 +9,11 @@ use serde_json::Value;
 use super::{Case, Group, Plan, ROW, Trial};
 use crate::{CaseId, TrialId, ids, matrix};
 
+/// The first version of plans whose seeds do not depend on the agent.
+pub(super) const SEEDS_WITHOUT_AGENT: u32 = 4;
+/// In the place of the agent's name. Trials of the built-in agent have the same seeds in all versions.
+pub(super) const ANY_AGENT: &str = "mock";
+
 impl Plan {
     /// The number of cases.
     #[must_use]
@@ -16,9 +21,18 @@ impl Plan {
         self.groups.iter().fold(0, |sum, group| sum.saturating_add(self.cases_of(group)))
     }
 
-    /// The number of trials: every case as often as its group repeats it.
+    /// The number of trials: every case as often as its group repeats it, or those of the load; `None`: the load plays as many as
+    /// fit until [`Schedule::ends`](crate::load::Schedule::ends).
     #[must_use]
-    pub fn planned(&self) -> u64 {
+    pub fn planned(&self) -> Option<u64> {
+        match self.schedule() {
+            Some(schedule) => schedule.count(),
+            None => Some(self.repeated()),
+        }
+    }
+
+    /// The number of trials of every case as often as its group repeats it; saturates.
+    pub(super) fn repeated(&self) -> u64 {
         self.groups
             .iter()
             .fold(0, |sum, group| sum.saturating_add(self.cases_of(group).saturating_mul(u64::from(group.repeats))))
@@ -60,17 +74,33 @@ impl Plan {
         })
     }
 
-    /// The trial with this number; `None` at and past [`Plan::planned`].
+    /// The trial with this number; `None` at and past [`Plan::planned`]. With a load, numbers are those of
+    /// [`load::trial_number`](crate::load::trial_number), and each lane has trials without an end: its schedule says how many are played.
     #[must_use]
     pub fn trial(&self, number: u64) -> Option<Trial> {
-        let (case_number, repeat) = self.case_and_repeat(number)?;
+        let (case_number, repeat) = match &self.load {
+            Some(load) => load.case_and_repeat(self, number)?,
+            None => self.case_and_repeat(number)?,
+        };
         let case = self.case(case_number)?;
-        let id = TrialId::new(ids::name_of(&[case.id.as_str().as_bytes(), &repeat.to_le_bytes()]));
-        let seed = ids::seed_of(&[&self.seed.to_le_bytes(), id.as_str().as_bytes()]);
+        let id = trial_id(&case.id, repeat);
+        let seed = ids::seed_of(&[&self.seed.to_le_bytes(), self.seed_name(&case, &id, repeat).as_str().as_bytes()]);
         Some(Trial { number, id, case: case_number, case_id: case.id, repeat, seed })
     }
 
-    /// The case that stands in this cell of a group, selected or not.
+    /// What the seed of a trial derives from: its cell without the agent, so that two agents meet the same users and the same
+    /// chance, and can be compared pair by pair. Plans of earlier versions keep the seeds with which they began.
+    fn seed_name(&self, case: &Case, id: &TrialId, repeat: u32) -> TrialId {
+        match self.groups.get(case.group) {
+            Some(group) if self.version >= SEEDS_WITHOUT_AGENT => {
+                let cell = case_id(&group.key, &case.parameters, case.persona.as_deref(), ANY_AGENT);
+                trial_id(&cell, repeat)
+            }
+            _ => id.clone(),
+        }
+    }
+
+    /// The case in this cell of a group, selected or not.
     pub(super) fn cell(&self, number: u64, group_index: usize, cell: u64) -> Option<Case> {
         let group = self.groups.get(group_index)?;
         let agents = self.agents.len() as u64;
@@ -117,8 +147,8 @@ impl Plan {
         }
     }
 
-    /// Groups may repeat unequally often, so the trials lie in bands: between two neighbouring numbers of
-    /// repeats the same groups take part, and within such a band each round is equally long.
+    /// Groups may have different numbers of repeats, so the trials form bands: between two adjacent numbers of repeats
+    /// the same groups take part, and within a band each round has the same length.
     fn case_and_repeat(&self, number: u64) -> Option<(u64, u32)> {
         let mut levels: Vec<u32> = self.groups.iter().map(|group| group.repeats).collect();
         levels.sort_unstable();
@@ -160,7 +190,7 @@ impl Plan {
 }
 
 impl Group {
-    /// The number of combinations of the axes' values, 1 without axes, and of those that were added; saturates.
+    /// The number of combinations of the axes' values (1 without axes) plus the added ones; saturates.
     #[must_use]
     pub fn combinations(&self) -> u64 {
         self.crossed().saturating_add(self.extra.len() as u64)
@@ -177,7 +207,7 @@ impl Group {
         self.rows.as_ref().map_or(1, |rows| rows.len() as u64)
     }
 
-    /// One combination, in the order of the axes; the last axis changes fastest, and those that were added come last.
+    /// One combination, in the order of the axes; the last axis changes fastest, and added combinations come last.
     fn parameters(&self, combination: u64) -> Option<Vec<(String, Value)>> {
         if let Some(added) = combination.checked_sub(self.crossed()) {
             let values = self.extra.get(index_of(added)?)?;
@@ -196,11 +226,15 @@ impl Group {
     }
 }
 
+fn trial_id(case: &CaseId, repeat: u32) -> TrialId {
+    TrialId::new(ids::name_of(&[case.as_str().as_bytes(), &repeat.to_le_bytes()]))
+}
+
 fn index_of(number: u64) -> Option<usize> {
     usize::try_from(number).ok()
 }
 
-/// Independent of the order of the axes, so that a matrix may be rearranged without losing its history.
+/// Independent of the order of the axes, so that rearranging a matrix keeps its history.
 fn case_id(key: &str, parameters: &[(String, Value)], persona: Option<&str>, agent: &str) -> CaseId {
     let mut sorted: Vec<(&str, String)> =
         parameters.iter().map(|(name, value)| (name.as_str(), crate::Digest::of_json(value).to_string())).collect();

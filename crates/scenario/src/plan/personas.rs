@@ -14,7 +14,7 @@ use crate::{
     reading::ScenarioFile,
 };
 
-/// What the user chose, else what the matrix says, else what the scenario says, else the scenario's own persona (`None`).
+/// The user's choice, or else the matrix's, or else the scenario's list, or else the scenario's own persona (`None`).
 pub(super) fn of(
     file: &ScenarioFile,
     matrix: Option<&Matrix>,
@@ -44,7 +44,7 @@ pub(super) fn of(
     Ok(if names.is_empty() { vec![None] } else { names.into_iter().map(Some).collect() })
 }
 
-/// Names of the library for names as written, each once; the error is a message and its help.
+/// The library's names for the written names, each once; the error is a message and its help.
 pub(super) fn resolve(written: &[String], library: &Library) -> Result<Vec<String>, (String, String)> {
     let mut names: Vec<String> = Vec::new();
     for name in written {

@@ -1,30 +1,35 @@
 //! Narrowing a plan by tags and cells, and refusing one that is too large.
 
 mod cells;
+mod fault;
+mod load;
 
 use std::collections::BTreeSet;
 
 use yaml::{Diagnostic, suggest};
 
+use self::fault::fault;
 use super::{
     Group, Plan,
-    choices::{Choices, MAX_CASES, MOST_LISTED},
+    choices::{Choices, MAX_CASES, MAX_TRIALS, MOST_LISTED},
 };
 use crate::reading::Reading;
 
-/// Applies the choices. The sizes are multiplied out before anything is listed, so a plan of 10^12 trials is
-/// refused at once.
+/// Applies the choices. Sizes are multiplied before anything is listed, so a plan of 10^12 trials is refused at once.
 pub(super) fn narrow(plan: &mut Plan, choices: &Choices) -> Result<(), Diagnostic> {
     by_tags(plan, &choices.tags)?;
     by_excluded_tags(plan, &choices.exclude_tags)?;
-    // Cells that a choice leaves out are listed to be counted, but not any number of them.
+    // Cells are listed to count those that a choice excludes, but only up to a limit.
     check_cells(plan, if cells::chooses(plan, choices) { MOST_LISTED } else { MAX_CASES })?;
     cells::narrow(plan, choices)?;
     check_cases(plan)?;
-    check_trials(plan, choices.max_trials)
+    match &choices.load {
+        Some(load) => load::choose(plan, load, choices.max_trials),
+        None => check_trials(plan, choices.max_trials),
+    }
 }
 
-/// Findings about tags that no scenario has, beside others that some have.
+/// Findings about tags that no scenario has, if some scenario has another chosen tag.
 #[must_use]
 pub fn unknown_tags(reading: &Reading, tags: &[String]) -> Vec<Diagnostic> {
     let scenarios = reading.scenarios.iter().flat_map(|file| &file.script.scenario.tags);
@@ -92,9 +97,10 @@ fn check_trials(plan: &Plan, limit: u64) -> Result<(), Diagnostic> {
     Err(too_large(plan, trials, true, format!("{total} trials"), limit))
 }
 
-/// Shows how the largest group multiplies out.
+/// Shows how the largest group multiplies out, and what makes it smaller.
 fn too_large(plan: &Plan, size: impl Fn(&Group) -> u128, with_repeats: bool, total: String, limit: u64) -> Diagnostic {
     let Some(group) = plan.groups.iter().max_by_key(|group| size(group)) else { return fault(total) };
+    let repeats = if with_repeats { group.repeats as usize } else { 1 };
     let mut factors: Vec<String> =
         group.axes.iter().take(16).map(|axis| format!("{} values", axis.values.len())).collect();
     if group.axes.len() > 16 {
@@ -103,28 +109,34 @@ fn too_large(plan: &Plan, size: impl Fn(&Group) -> u128, with_repeats: bool, tot
     if !group.extra.is_empty() {
         factors.push(format!("{} added combinations", group.extra.len()));
     }
-    if let Some(rows) = &group.rows {
-        factors.push(format!("{} rows", rows.len()));
-    }
-    factors.push(format!("{} personas", group.personas.len()));
-    factors.push(format!("{} agents", plan.agents.len()));
-    if with_repeats {
-        factors.push(format!("{} repeats", group.repeats));
-    }
-    let sum = format!("`{}` alone has {} = {}", group.key, factors.join(" x "), size(group));
-    let help = match &group.rows {
-        Some(_) => "take fewer rows with `sample` or `where` in the scenario, or with `--where`",
-        None => "shorten an axis, or split the matrix into several files",
+    let rows = group.rows.as_ref().map_or(1, |rows| rows.len());
+    let others =
+        [(rows, "rows"), (group.personas.len(), "personas"), (plan.agents.len(), "agents"), (repeats, "repeats")];
+    factors.extend(others.iter().filter(|(number, _)| *number > 1).map(|(number, what)| format!("{number} {what}")));
+    let sum = match factors[..] {
+        [] => String::new(),
+        _ => format!("; `{}` alone has {} = {}", group.key, factors.join(" x "), size(group)),
     };
-    fault(format!("the plan has {total}, at most {limit} are allowed; {sum}")).with_help(help)
+    let mut ways = Vec::new();
+    if group.rows.is_some() {
+        ways.push("take fewer rows with `sample` or `where` in the scenario, or with `--where`");
+    } else if !group.axes.is_empty() || !group.extra.is_empty() {
+        ways.push("shorten an axis, or split the matrix into several files");
+    }
+    if repeats > 1 {
+        ways.push("lower `--repeats`");
+    }
+    if with_repeats && limit < MAX_TRIALS {
+        ways.push("raise `--max-trials`");
+    }
+    if ways.is_empty() {
+        ways.push("choose fewer scenarios with `--filter` or `--tag`");
+    }
+    fault(format!("the plan has {total}, at most {limit} are allowed{sum}")).with_help(ways.join(", or "))
 }
 
 fn cells(plan: &Plan, group: &Group) -> u128 {
     let crossed = group.axes.iter().fold(1_u128, |product, axis| product.saturating_mul(axis.values.len() as u128));
     let combinations = crossed.saturating_add(group.extra.len() as u128).saturating_mul(u128::from(group.row_count()));
     combinations.saturating_mul(group.personas.len() as u128).saturating_mul(plan.agents.len() as u128)
-}
-
-fn fault(message: String) -> Diagnostic {
-    Diagnostic::error(String::new(), 0, 0, message)
 }

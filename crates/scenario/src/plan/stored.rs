@@ -1,10 +1,10 @@
-//! A plan as it is stored and sent: versioned JSON, and the digest that names it.
+//! The stored and sent form of a plan: versioned JSON, and its digest.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Plan, VERSION, bounds};
-use crate::Digest;
+use crate::{Digest, objective};
 
 const NEWEST: u64 = VERSION as u64;
 
@@ -36,7 +36,7 @@ impl Plan {
     /// The text is not JSON, the plan is of another version, or its parts do not fit together.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         let value: Value = serde_json::from_str(text)?;
-        // The version is looked at first: a later shape may not even parse.
+        // Check the version first: a later format may not even parse.
         match value.get("version").and_then(Value::as_u64) {
             Some(1..=NEWEST) => {}
             found => return Err(Error::Version { found: found.unwrap_or(0) }),
@@ -46,10 +46,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What the arithmetic of the numbers relies on.
+    /// Checks what the arithmetic of the numbers relies on.
     fn consistent(&self) -> Result<(), String> {
         if self.agents.is_empty() {
             return Err("it names no agent".to_owned());
+        }
+        if self.gates.objectives.len() > objective::MOST {
+            return Err(format!("it has more than {} objectives", objective::MOST));
         }
         for group in &self.groups {
             let key = &group.key;
@@ -79,7 +82,12 @@ impl Plan {
                 }
             }
         }
-        if self.planned() == u64::MAX {
+        if let Some(objection) = self.objection_to_decide() {
+            return Err(objection);
+        }
+        if let Some(load) = &self.load {
+            load.consistent(|group| self.groups.get(group).map(|group| self.cases_of(group)))?;
+        } else if self.repeated() == u64::MAX {
             return Err("it has more trials than can be numbered".to_owned());
         }
         if let Some(fault) = bounds::long_text(self) {

@@ -12,7 +12,7 @@ pub struct CalledTool<'a> {
 }
 
 impl CalledTool<'_> {
-    /// Whether a call is this one. Only letters and digits of a name count. `arguments`: JSON text as the agent wrote it.
+    /// Whether a call matches. Only letters and digits of a name count. `arguments`: JSON text as the agent wrote it.
     #[must_use]
     pub fn is(&self, tool: &str, arguments: &str) -> bool {
         if letters(self.tool) != letters(tool) {

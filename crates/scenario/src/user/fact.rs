@@ -1,10 +1,10 @@
-//! One thing that the simulated user knows, and when it tells it.
+//! A fact that the simulated user knows, and when it tells it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use yaml::bounded::{Words, all_words, words};
 
-/// One thing that the user knows.
+/// A fact that the user knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "UserFact")]
 pub struct Fact {
@@ -30,7 +30,7 @@ pub enum Tell {
     Asked,
     /// Early, without being asked.
     First,
-    /// Never, whoever asks.
+    /// Never, even if the agent asks.
     Never,
 }
 
@@ -46,7 +46,7 @@ impl Tell {
 }
 
 impl Fact {
-    /// The words by which the agent asks for it.
+    /// The words that mean that the agent asks for it.
     pub fn asked_by<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.asked_by.is_empty().then_some(name);
         self.asked_by.iter().map(String::as_str).chain(own)

@@ -1,4 +1,4 @@
-//! The parts of a simulated user's goal, and what shows that one is done.
+//! The parts of a simulated user's goal, and the proof that one is done.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct Part {
     #[serde(deserialize_with = "words")]
     #[schemars(with = "Words")]
     pub id: String,
-    /// What the user wants, in words for the simulator.
+    /// The user's wish, described for the simulator.
     #[serde(deserialize_with = "words")]
     #[schemars(with = "Words")]
     pub text: String,
@@ -70,7 +70,7 @@ impl DoneWhen {
         Some(CalledTool { tool: self.tool.as_deref()?, arguments: &self.arguments })
     }
 
-    /// Why it cannot be used, if so.
+    /// Why it is invalid, if it is.
     #[must_use]
     pub fn fault(&self) -> Option<&'static str> {
         let written = [&self.tool, &self.said, &self.ask].into_iter().filter(|key| key.is_some()).count();

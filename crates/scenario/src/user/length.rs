@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-/// More words do not fit into the most tokens of a line.
+/// More words do not fit into a line's token limit.
 const MOST_WORDS: u32 = 400;
 
 /// How long the user's lines are.

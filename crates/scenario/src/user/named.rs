@@ -39,7 +39,7 @@ impl<T> Named<T> {
 }
 
 impl<T: Clone> Named<T> {
-    /// Adds those whose names are new.
+    /// Adds the entries with new names.
     pub fn add(&mut self, others: &Self) {
         for (name, thing) in &others.0 {
             if self.get(name).is_none() {

@@ -1,4 +1,4 @@
-//! Lines that the simulated user says word by word at a certain turn.
+//! Lines that the simulated user says verbatim at a certain turn.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ yaml::bounded! {
     pub LaterTurn: u32, "integer", 2.0 to Some(500.0);
 }
 
-/// What the user says in one turn. No model is asked for it.
+/// The user's line in one turn. No model is asked for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ScriptedLine")]
 pub struct ScriptedLine {

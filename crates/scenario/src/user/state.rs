@@ -1,4 +1,4 @@
-//! The states of a simulated user: what it does in each, and where the agent's answers lead.
+//! The states of a simulated user: its action in each, and the exits to others.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ use super::{CalledTool, SomeTurns};
 #[serde(default)]
 #[schemars(rename = "UserState")]
 pub struct State {
-    /// What the user does now, in words for its model, such as `ask for the refund`.
+    /// An instruction for the user's model, such as `ask for the refund`.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some_words")]
     #[schemars(with = "Option<Words>")]
     pub say: Option<String>,
-    /// What the user says now, word by word. No model is asked.
+    /// A fixed line of the user. No model is asked.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some_words")]
     #[schemars(with = "Option<Words>")]
     pub verbatim: Option<String>,
@@ -51,7 +51,7 @@ pub enum StateEnd {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StateExit")]
 pub struct Exit {
-    /// When the user takes it. Without `if`, the user takes it where no other exit applies.
+    /// When the user takes it. Without `if`, the user takes it if no other exit applies.
     #[serde(default, rename = "if", skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
     /// The name of the next state.
@@ -83,7 +83,7 @@ pub struct When {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some_words")]
     #[schemars(with = "Option<Words>")]
     pub fact_told: Option<String>,
-    /// A judge answers this question about the conversation with yes. The judge is asked only where everything else holds.
+    /// A judge answers this question about the conversation with yes. The judge is asked only if everything else holds.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some_words")]
     #[schemars(with = "Option<Words>")]
     pub ask: Option<String>,
@@ -96,7 +96,7 @@ impl State {
         self.say.is_some() || self.verbatim.is_some()
     }
 
-    /// Whether the user can end the talk in it.
+    /// Whether the user can end the conversation in it.
     #[must_use]
     pub fn can_end(&self) -> bool {
         self.end.is_some() || self.max_visits.is_some()

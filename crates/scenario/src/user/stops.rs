@@ -1,4 +1,4 @@
-//! How a simulated user ends the talk.
+//! How a simulated user ends the conversation.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ yaml::bounded! {
 #[serde(default)]
 #[schemars(rename = "UserStops")]
 pub struct Stops {
-    /// Before so many exchanges, the user is asked once more whether it is done. The default is 2.
+    /// Before so many exchanges, a user that is done or gives up is asked once more. The default is 2.
     pub min_turns: SomeTurns,
     /// With goal parts: the user gives up after so many exchanges without a newly done part. The default is 6.
     pub patience: SomeTurns,

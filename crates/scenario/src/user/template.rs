@@ -1,4 +1,4 @@
-//! A prompt of the scenario's author: the file, its text, and the variables that it may use.
+//! A custom prompt: its file, its text, and its variables.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A longer template is refused.
 pub const MOST_TEMPLATE_BYTES: usize = 16 * 1_024;
 
-/// The variables of a template, with what they hold.
+/// The variables of a template, with their meanings.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("persona", "who the user is"),
     ("objective", "the user's goal in one sentence"),

@@ -1,4 +1,4 @@
-//! How the simulated user types: what happens to its words after the model has written them.
+//! How the simulated user types: changes to the text after the model has written it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What the simulated user must not do, and who reads its lines for it.
+//! What the simulated user must not do, and who checks its lines for it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use yaml::bounded::{Words, words};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SelfCheck {
-    /// Nobody.
+    /// Nothing.
     Off,
     /// Word lists and rules, before the agent gets a line.
     #[default]

@@ -1,11 +1,11 @@
-//! Whom scenarios need besides the agent, so that nothing is asked in vain where one of them is missing.
+//! The models that scenarios need in addition to the agent, so that nothing is asked in vain if one is missing.
 
 use std::collections::BTreeSet;
 
 use formats::read;
 use scenario::{Asks, Measure};
 
-/// What a file of this name and text asks: judges, measures and simulators as words.
+/// The needs of a file with this name and text: judges, measurements and simulators as words.
 fn asked(name: &str, text: &str) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);

@@ -1,4 +1,4 @@
-//! A plan that is too large to be sent is refused, with the place that makes it so.
+//! A plan that is too large to send is refused, with the place that makes it so large.
 
 use formats::eliza;
 use scenario::{
@@ -12,7 +12,7 @@ fn file(name: &str, input: &str) -> ScenarioFile {
     let steps = json!([{ "input": "hello" }, { "input": input, "evaluations": check }]);
     let text = json!({ "name": name, "description": "d", "run": steps, "judgment": { "strategy": "all_pass" } });
     let path = format!("{name}.scenario.yaml");
-    // Readers have bounds of their own, and a plan may be made without them.
+    // Readers have their own limits, and a plan can be built without them.
     let (mut documents, _) = eliza::FORMAT.open(&text.to_string().replace(input, "INPUT"), &path);
     let mut document = documents.remove(0);
     document.value["run"][1]["input"] = input.into();
@@ -31,7 +31,7 @@ fn a_text_that_cannot_be_recorded_is_refused_with_its_place() {
     let reading = Reading { scenarios: vec![file("long", &"x".repeat(MOST_TEXT_BYTES))], ..Reading::default() };
     let mut plan = build(&reading, &Choices::default()).unwrap();
     assert_eq!(Plan::from_json(&plan.to_json()).unwrap(), plan);
-    // As somebody sends it who is not gabfest.
+    // As a client other than gabfest could send it.
     plan.groups[0].document["run"][1]["input"] = format!("{long}x").into();
     let refused = Plan::from_json(&plan.to_json()).unwrap_err().to_string();
     assert!(refused.contains("the text at `run[1].input` has 41943041 bytes"), "{refused}");

@@ -1,4 +1,4 @@
-//! Plans: the numbers of trials, the choices, and what is refused.
+//! Plans: the numbers of trials, the choices, and refusals.
 
 use std::{collections::BTreeSet, fs};
 
@@ -46,7 +46,7 @@ fn personas_multiply_conversations_only() {
         (0..plan.case_count()).map(|n| plan.case(n).unwrap()).map(|case| (case.scenario, case.persona)).collect();
     let talk = |name: &str| ("Talk".to_owned(), Some(name.to_owned()));
     assert_eq!(cases, [("Ask".to_owned(), None), talk("angry"), talk("shy")]);
-    assert_eq!(plan.planned(), 6);
+    assert_eq!(plan.planned(), Some(6));
     let dressed = plan.scenario(&plan.case(1).unwrap(), formats::ALL).unwrap();
     let Action::Converse(conversation) = &dressed.steps[0].action else { panic!() };
     assert_eq!(conversation.simulator.persona, "an angry customer");
@@ -78,7 +78,7 @@ fn set_becomes_an_axis_of_one_value() {
     assert!(matches!(&scenario.steps[0].action, Action::Converse(conversation) if conversation.max_turns == 9));
     let without = build(&usual(), &Choices::default()).unwrap();
     assert_ne!(case.id, without.case(1).unwrap().id, "another value is another case");
-    // A leaf that the format knows may be new.
+    // A leaf that the format knows may be added.
     let set = vec![("run[0].conversation.user_simulator.style".to_owned(), json!("curt"))];
     assert!(build(&usual(), &Choices { set, ..Choices::default() }).is_ok());
 }
@@ -151,7 +151,7 @@ fn personas_that_files_name_must_exist() {
     let files = [("t.scenario.yaml", scenario.as_str()), ("m.matrix.yaml", matrix), ("personas/p.yaml", PEOPLE)];
     let plan = build(&reading(&files), &Choices::default()).unwrap();
     let group = &plan.groups[0];
-    assert_eq!((group.repeats, group.tags.as_slice(), plan.planned()), (4, ["nightly".to_owned()].as_slice(), 4));
+    assert_eq!((group.repeats, group.tags.as_slice(), plan.planned()), (4, ["nightly".to_owned()].as_slice(), Some(4)));
     assert_eq!(plan.case(0).unwrap().persona.as_deref(), Some("shy"), "the matrix is stronger than the scenario");
     let alone = build(&reading(&[files[0], ("m.matrix.yaml", &matrix.replace("shy", "bob"))]), &Choices::default());
     let fault = messages(alone);
@@ -162,7 +162,7 @@ fn personas_that_files_name_must_exist() {
 }
 
 #[test]
-fn filter_and_tags_keep_what_they_name() {
+fn filter_and_tags_keep_matching_cases() {
     let kept = |choices: Choices| {
         let plan = build(&usual(), &choices).unwrap();
         (0..plan.case_count())
@@ -176,7 +176,7 @@ fn filter_and_tags_keep_what_they_name() {
     assert_eq!(kept(filter("ask/")), [(0, "Ask".to_owned(), None)]);
     assert_eq!(kept(filter("talk")).len(), 2);
     assert_eq!(kept(Choices { tags: vec!["smoke".to_owned()], ..Choices::default() }), [(0, "Talk".to_owned(), None)]);
-    // The same case has the same id whatever is filtered.
+    // The same case has the same id with any filter.
     let whole = build(&usual(), &Choices { personas: all(), ..Choices::default() }).unwrap();
     let part = build(&usual(), &filter("shy")).unwrap();
     assert_eq!(whole.case(2).unwrap().id, part.case(0).unwrap().id);
@@ -184,7 +184,7 @@ fn filter_and_tags_keep_what_they_name() {
 }
 
 #[test]
-fn an_unknown_tag_beside_a_known_one_is_told() {
+fn an_unknown_tag_beside_a_known_one_is_reported() {
     let tags = ["smoke".to_owned(), "smokes".to_owned()];
     let found = unknown_tags(&usual(), &tags);
     let told: Vec<_> = found.iter().map(|one| (one.is_error(), one.message.as_str(), one.help.as_deref())).collect();
@@ -216,7 +216,16 @@ fn a_matrix_of_ten_to_the_twelve_is_refused_with_its_arithmetic() {
 }
 
 #[test]
-fn groups_with_one_key_are_told_apart_by_content() {
+fn a_plan_with_too_many_trials_says_which_number_to_lower() {
+    let reading = reading(&[("ask.scenario.yaml", ASK)]);
+    let choices = Choices { repeats: Some(5), max_trials: 1, ..Choices::default() };
+    let fault = messages(build(&reading, &choices));
+    let expected = "the plan has 5 trials, at most 1 are allowed; `ask/Ask` alone has 5 repeats = 5 | lower `--repeats`, or raise `--max-trials`";
+    assert!(fault.contains(expected), "{fault}");
+}
+
+#[test]
+fn groups_with_one_key_are_distinguished_by_content() {
     let other = ASK.replace("value: x", "value: y");
     let files = [("a/ask.scenario.yaml", ASK), ("b/ask.scenario.yaml", &other), ("c/ask.scenario.yaml", ASK)];
     let plan = build(&reading(&files), &Choices::default()).unwrap();
@@ -262,7 +271,7 @@ fn the_digest_does_not_depend_on_the_order_of_keys() {
 }
 
 #[test]
-fn the_estimate_counts_what_is_asked() {
+fn the_estimate_counts_questions() {
     let judged = "name: J\ndescription: d\njudgment: {strategy: all_pass}\nrun:\n  - conversation:\n      max_turns: 3\n      user_simulator: {persona: p, objective: o}\n      turn_evaluations: [{type: llm_judge, prompt: q, expected: 'yes'}]\n      final_evaluations:\n        - {type: conversation_flow, required_patterns: [clarification_cycle, escalation_pattern]}\n        - {type: user_satisfaction, measurement_method: keyword_analysis}\n";
     let reading = reading(&[("j.scenario.yaml", judged), ("ask.scenario.yaml", ASK)]);
     let plan = build(&reading, &Choices { repeats: Some(10), ..Choices::default() }).unwrap();
@@ -273,6 +282,46 @@ fn the_estimate_counts_what_is_asked() {
     assert_eq!(size.upper.judge.calls, 30 + 20);
     assert!(size.typical.agent.input_tokens > 0 && size.typical.agent.input_tokens < size.upper.agent.input_tokens);
     assert_eq!(size.typical.judge.calls, size.upper.judge.calls, "without conditions it lasts all its turns");
+}
+
+/// Calls of one trial of a conversation with at most five turns: agent, user and judge, and what the judge reads.
+fn five_turns(user: &str, checks: &str) -> estimate::Load {
+    let text = format!(
+        "name: J\ndescription: d\njudgment: {{strategy: all_pass}}\nrun:\n  - conversation:\n      max_turns: 5\n      user_simulator: {{persona: p, objective: o, gabfest: {user}}}\n      final_evaluations: [{checks}]\n"
+    );
+    let plan = build(&reading(&[("j.scenario.yaml", &text)]), &Choices::default()).unwrap();
+    estimate::estimate(&plan, formats::ALL).upper
+}
+
+#[test]
+fn the_estimate_counts_scripted_turns_and_questions_about_the_user() {
+    const LENGTH: &str = "{type: conversation_length, max_turns: 9}";
+    let states = "states: {ask: {say: s, next: [{if: {ask: a}, go: end}, {if: {ask: b}, go: end}, {if: {after_turns: 4}, go: end}]}, end: {end: done}}";
+    let rows = [
+        ("{}".to_owned(), (5, 4, 0)),
+        // Lines of the script cost no call of the user's model. The first line is the scenario's.
+        ("{script: [{turn: 3, verbatim: Are you a robot?}, {turn: 4, verbatim: Sure?}]}".to_owned(), (5, 2, 0)),
+        // Both questions after each answer of the agent.
+        (format!("{{{states}}}"), (5, 4, 10)),
+        // Three questions about each line of the user's model, and one for the violation.
+        ("{self_check: model, violations: [{id: rude, text: shouts}]}".to_owned(), (5, 4, 16)),
+        (format!("{{{states}, script: [{{turn: 5, verbatim: Bye}}]}}"), (5, 3, 10)),
+    ];
+    for (user, calls) in rows {
+        let found = five_turns(&user, LENGTH);
+        assert_eq!((found.agent.calls, found.user_sim.calls, found.judge.calls), calls, "{user}");
+    }
+    let long = format!("{{script: [{{turn: 2, verbatim: {}}}]}}", "x".repeat(4_000));
+    let (short, long) = (five_turns("{script: [{turn: 2, verbatim: x}]}", LENGTH), five_turns(&long, LENGTH));
+    assert_eq!(long.agent.input_tokens - short.agent.input_tokens, 4 * 999, "each later turn sends the line again");
+}
+
+#[test]
+fn the_estimate_counts_what_the_author_shows_a_judge() {
+    let check = |more: &str| format!("{{type: llm_judge, prompt: q, expected: 'yes', votes: 3{more}}}");
+    let plain = five_turns("{}", &check("")).judge;
+    let shown = five_turns("{}", &check(&format!(", reference: {}", "x".repeat(400)))).judge;
+    assert_eq!((plain.calls, shown.calls, shown.input_tokens - plain.input_tokens), (3, 3, 300));
 }
 
 /// Groups of any shape; documents do not matter here.
@@ -328,6 +377,12 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             gates: Gates { pass_rate: Some(0.1 + 0.7), max_unjudged_cases: seed % 2, ..Gates::default() },
             pass_k: (seed % 3 == 0).then_some(5),
             endpoints: [("large".to_owned(), "a digest".to_owned())].into(),
+            transcripts: if seed % 7 == 0 { scenario::plan::Transcripts::Failures } else { Default::default() },
+            think_time: false,
+            load: None,
+            decide: None,
+            goodput: (seed % 5 == 0)
+                .then_some(scenario::Goodput { ttft_micros: Some(7), ..scenario::Goodput::default() }),
         }
     })
 }
@@ -335,7 +390,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every case as often as its group repeats it, each trial once, repeats outermost.
+    /// Every case as often as its group repeats it, each trial once, with repeats outermost.
     #[test]
     fn trials_are_a_bijection_onto_cases_and_repeats(plan in any_plan()) {
         let mut expected = BTreeSet::new();
@@ -346,7 +401,7 @@ proptest! {
                 expected.insert((repeat, number));
             }
         }
-        prop_assert_eq!(plan.planned(), expected.len() as u64);
+        prop_assert_eq!(plan.planned(), Some(expected.len() as u64));
         let (mut ids, mut seeds, mut cases) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         // Ascending by repeat, then by case: exactly the order of the set.
         for (number, (repeat, case_number)) in expected.into_iter().enumerate() {
@@ -355,10 +410,11 @@ proptest! {
             prop_assert_eq!(&trial.case_id, &plan.case(case_number).unwrap().id);
             cases.insert(trial.case_id.clone());
             prop_assert!(ids.insert(trial.id.clone()));
-            prop_assert!(seeds.insert(trial.seed));
+            // Agents play the same conversations.
+            prop_assert!(seeds.insert((plan.case(case_number).unwrap().agent, trial.seed)));
         }
         prop_assert_eq!(cases.len() as u64, plan.case_count());
-        prop_assert!(plan.trial(plan.planned()).is_none() && plan.case(plan.case_count()).is_none());
+        prop_assert!(plan.trial(plan.planned().unwrap()).is_none() && plan.case(plan.case_count()).is_none());
     }
 
     #[test]

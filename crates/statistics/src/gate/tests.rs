@@ -27,7 +27,7 @@ fn reason<'a>(decision: &'a Decision, gate: &str) -> (RunVerdict, &'a str) {
 }
 
 #[test]
-fn a_case_fails_only_where_what_is_missing_cannot_save_it() {
+fn a_case_fails_only_if_missing_trials_cannot_save_it() {
     let rows = [
         (case(3, 3, 0, 0, 0, None), PASS),
         (case(3, 2, 1, 0, 0, None), FAIL),
@@ -59,11 +59,14 @@ fn a_case_fails_only_where_what_is_missing_cannot_save_it() {
 fn two_trials_that_a_judge_lost_are_no_failure_of_the_agent() {
     let decision = decide(rate(0.9), &[case(20, 16, 2, 2, 0, None)], NEVER);
     assert_eq!(decision.verdict, OPEN);
-    assert_eq!(reason(&decision, "pass_rate"), (OPEN, "16 of 18 passed (88.89 %), 2 of 20 missing, required 90 %"));
+    assert_eq!(
+        reason(&decision, "pass_rate"),
+        (OPEN, "16 of 18 passed (88.89 %), 2 of 20 missing, required 90 % by point")
+    );
     // An interrupted run is the same: what was not played may pass.
     assert_eq!(decide(rate(0.9), &[case(20, 16, 2, 0, 0, None)], NEVER).verdict, OPEN);
     assert_eq!(decide(rate(0.9), &[case(20, 1, 3, 0, 0, None)], NEVER).verdict, FAIL, "17 of 20 at most");
-    // What is forgiven is left out: 17 of 18 is enough, 16 of 18 is not.
+    // Tolerated trials are left out: 17 of 18 is enough, 16 of 18 is not.
     let forgiving = Required { max_unjudged: 0.1, ..rate(0.9) };
     assert_eq!(decide(forgiving, &[case(20, 17, 1, 2, 0, None)], NEVER).verdict, PASS);
     assert_eq!(decide(forgiving, &[case(20, 16, 2, 2, 0, None)], NEVER).verdict, OPEN);
@@ -105,7 +108,7 @@ fn a_floor_is_broken_by_evidence_and_not_by_chance() {
         (case(5, 0, 4, 1, 0, None), OPEN),
         (case(5, 1, 3, 1, 0, None), PASS),
         (case(5, 0, 0, 5, 0, None), OPEN),
-        // A rate of its own takes the place of the floor.
+        // A case's own rate replaces the minimum.
         (case(5, 1, 4, 0, 0, Some(0.1)), PASS),
         (case(5, 3, 2, 0, 0, Some(0.8)), FAIL),
     ];
@@ -152,7 +155,7 @@ fn a_failure_that_was_played_again_until_it_passed_is_a_failure() {
     assert_eq!(decision.verdict, FAIL);
     assert_eq!(
         reason(&decision, "pass_rate").1,
-        "13 of 20 passed (65 %), 7 failed and did not when played again, which counts as failed, required 90 %"
+        "13 of 20 passed (65 %), 7 failed and did not when played again, which counts as failed, required 90 % by point"
     );
     assert_eq!(decide(Required::default(), &cases, NEVER).verdict, FAIL);
     assert_eq!(decide(rate(0.6), &cases, NEVER).verdict, PASS, "it is the verdict without the replays");
@@ -230,7 +233,7 @@ fn the_run_is_decided_by_its_gates() {
             by_rate(FAIL, PASS, PASS),
         ),
         (
-            "a case's own rate stands beside the run's",
+            "a case's own rate applies in addition to the run's",
             rate(0.5),
             vec![case(4, 4, 0, 0, 0, None), case(4, 2, 2, 0, 0, Some(0.75))],
             FAIL,
@@ -252,7 +255,7 @@ fn reasons_say_what_was_found_and_what_was_asked() {
     assert_eq!(decision.gates[0].reason, "of 5 cases, 5 failed (refund, refund, refund and 2 more)");
     let half = [case(4, 1, 1, 1, 0, None)];
     let decision = decide(Required { max_unjudged: 0.1, ..rate(0.955) }, &half, NEVER);
-    assert_eq!(decision.gates[0].reason, "1 of 2 passed (50 %), 2 of 4 missing, required 95.5 %");
+    assert_eq!(decision.gates[0].reason, "1 of 2 passed (50 %), 2 of 4 missing, required 95.5 % by point");
     assert_eq!(
         decision.gates[2].reason,
         "2 of 4 trials say nothing about the agent (1 not judged, 1 not played), allowed 10 %"
@@ -264,13 +267,16 @@ fn reasons_say_what_was_found_and_what_was_asked() {
     );
     let errors = [case(4, 3, 0, 0, 1, Some(0.5))];
     let decision = decide(rate(0.7), &errors, NEVER);
-    assert_eq!(decision.gates[0].reason, "3 of 4 passed (75 %), 1 ended with an error of the agent, required 70 %");
+    assert_eq!(
+        decision.gates[0].reason,
+        "3 of 4 passed (75 %), 1 ended with an error of the agent, required 70 % by point"
+    );
     assert_eq!(decision.gates[1].reason, "the only case passed, with 1 failed trial that the required rates allow");
 }
 
 /// Stopped by Ctrl-C or by a used-up quota: there is more to come, so nothing is forgiven and the report does not say PASS.
 #[test]
-fn what_was_not_played_or_met_a_used_up_quota_is_never_forgiven() {
+fn unplayed_trials_and_used_up_quotas_are_never_tolerated() {
     let forgiving = Required { max_unjudged: 0.99, max_unjudged_cases: 5, ..rate(0.1) };
     let interrupted = decide(forgiving, &[case(60, 20, 0, 0, 0, None)], NEVER);
     assert_eq!(interrupted.verdict, OPEN, "{:?}", interrupted.gates);
@@ -378,7 +384,7 @@ proptest! {
         }
     }
 
-    /// A pass in the place of a failure, or of a missing trial, never makes a verdict worse.
+    /// A pass instead of a failure, or of a missing trial, never makes a verdict worse.
     #[test]
     fn verdicts_are_monotone(drawn in drawn(), required in required(), which in any::<prop::sample::Index>()) {
         let worth = |verdict| match verdict { FAIL => 0, OPEN => 1, PASS => 2 };
@@ -398,7 +404,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_where_everything_passed_passes_and_one_where_nothing_was_judged_is_open(
+    fn a_run_passes_if_all_passed_and_is_open_if_nothing_was_judged(
         planned in proptest::collection::vec(1_u64..6, 1..8), required in required(),
     ) {
         let all: Vec<_> = planned.iter().map(|planned| case(*planned, *planned, 0, 0, 0, None)).collect();

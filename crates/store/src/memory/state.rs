@@ -1,4 +1,4 @@
-//! What a store in memory holds: plans, runs with their trials, and sessions with their leases.
+//! The state of an in-memory store: plans, runs with their trials, and sessions with their leases.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,8 @@ use bytes::Bytes;
 use record::{
     Usd,
     call::Spend,
+    decision::Decision,
+    runner::Runner,
     summary::RunState,
     trial::{Past, Replay},
 };
@@ -29,14 +31,17 @@ pub(super) struct Run {
     pub(super) lost: BTreeMap<(u64, u32), Lost>,
     pub(super) spend: Spend,
     pub(super) unsettled: Usd,
+    pub(super) load_began_at: Option<i64>,
+    pub(super) runner: Runner,
+    pub(super) decisions: Vec<Decision>,
 }
 
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) stored: StoredTrial,
-    /// How often it may still be played again until the run is resumed.
+    /// How often it may still be replayed until the run is resumed.
     pub(super) left: u32,
-    /// How many ends this one has replaced.
+    /// How many ends it has replaced.
     pub(super) replaced: u64,
 }
 
@@ -48,6 +53,8 @@ pub(super) struct Lost {
     pub(super) proof: bool,
     /// Its worker gave it up, and did not crash.
     pub(super) given_up: bool,
+    /// In Unix milliseconds; 0 if it was given up.
+    pub(super) at: i64,
 }
 
 #[derive(Debug)]
@@ -56,7 +63,7 @@ pub(super) struct Session {
     pub(super) seen: i64,
     pub(super) over: bool,
     pub(super) unsettled: Usd,
-    /// Those of sequence 1, 2, …: as many as the watermark says.
+    /// The segments of sequence 1, 2, …, up to the watermark.
     pub(super) segments: Vec<(RunId, Vec<Bytes>)>,
     /// By id and first trial: a release can cut one lease into several.
     pub(super) leases: BTreeMap<(u64, u64), Lease>,
@@ -98,7 +105,7 @@ impl State {
     /// The trials of a lease that are not done.
     pub(super) fn unfinished(&self, lease: &Lease) -> Vec<u64> {
         let run = self.runs.get(&lease.run);
-        // Of a trial that is played again, an earlier lease has nothing left to do.
+        // For a replayed trial, an earlier lease has nothing left to do.
         let over = |kept: &Kept| !kept.stored.again || kept.stored.trial.epoch >= lease.epoch;
         let done = |number: &u64| run.and_then(|run| run.trials.get(number)).is_some_and(over);
         lease.trials.clone().filter(|number| !done(number)).collect()
@@ -106,7 +113,17 @@ impl State {
 }
 
 impl Session {
-    /// What has begun stays begun.
+    /// Empties a piece of a trial whose turns are not kept.
+    pub(super) fn forget(&mut self, piece: &Piece) {
+        let Part::At { place, .. } = piece.part else { return };
+        let segment = index(piece.sequence).and_then(|at| self.segments.get_mut(at));
+        let piece = segment.and_then(|(_, pieces)| pieces.get_mut(usize::try_from(place).ok()?));
+        if let Some(piece) = piece {
+            piece.clear();
+        }
+    }
+
+    /// Trials that have begun stay begun.
     pub(super) fn begin(&mut self, begun: &[Lease]) {
         for lease in self.leases.values_mut() {
             let of = |one: &&Lease| one.run == lease.run && one.epoch == lease.epoch;
@@ -120,7 +137,7 @@ impl Session {
 }
 
 impl Run {
-    /// A run that is over for good takes no more results.
+    /// A run that has finally ended accepts no more results.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.row.state, RunState::Running | RunState::Interrupted)
     }
@@ -129,7 +146,7 @@ impl Run {
         self.trials.get(&number).is_some_and(|kept| !kept.stored.again)
     }
 
-    /// Keeps how a trial ended, unless a later attempt is known. Whether it was kept.
+    /// Stores how a trial ended, unless a later attempt is known. Returns whether it was stored.
     pub(super) fn keep(&mut self, mut stored: StoredTrial, replays: u32) -> bool {
         let number = stored.trial.number;
         let before = self.trials.get(&number);

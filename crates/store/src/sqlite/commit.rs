@@ -1,21 +1,25 @@
-//! A batch of results: its turns, the trials that count, what they used, and how far the session has come.
+//! A batch of results: its turns, the counted trials, their usage, and the session's watermark.
 //!
-//! At most nine statements for any number of trials. Each statement is a hop to SQLite's thread and back, so none runs in a
-//! loop.
+//! At most ten statements for any number of trials. Each statement is a round trip to SQLite's thread, so none runs in
+//! a loop.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use record::trial::{Past, Replay};
+use record::{compact_json, trial::Past};
 use sqlx::{query, query_as};
 
-use super::{
-    leases, pieces, runs,
-    spend::add_spend,
+use super::{leases, runs, spend::add_spend, writer::Writing};
+use crate::{
+    Commit, Committed, EndedTrial, Error,
+    counting::{End, code, exhausted, not_kept, outcome},
+    piece_columns,
+    store::gap,
     values::{bound, integer, json},
-    writer::Writing,
 };
-use crate::{Commit, Committed, EndedTrial, Error, store::gap};
+
+/// So many trials are encoded before other tasks of the thread run.
+const AT_A_TIME: usize = 8;
 
 /// A commit in the form that its statements take.
 pub(super) struct Encoded {
@@ -26,28 +30,37 @@ pub(super) struct Encoded {
     pieces: String,
     /// The pieces, one after the other.
     words: Vec<u8>,
-    /// JSON: a row `[number, epoch, pieces, body, replay]` for each trial; the body as [`packed`] has it.
+    /// JSON: a row `[number, epoch, pieces, body, replay]` for each trial; the body refers to [`packed`].
     ended: String,
-    /// The trials as JSON, one after the other: beside the rows, since escaped within them each would be read twice.
+    /// The trials as JSON, one after the other. They are not inside the rows, because escaped JSON would be parsed
+    /// twice.
     bodies: Vec<u8>,
+    /// JSON: a row `[sequence, place]` for each piece in earlier segments of the session that is not kept.
+    forgotten: String,
 }
 
 impl Encoded {
-    pub(super) fn of(commit: &Commit) -> Result<Self, Error> {
+    pub(super) async fn of(commit: &Commit) -> Result<Self, Error> {
         let mut words = Vec::with_capacity(commit.segment.pieces.iter().map(Bytes::len).sum());
         let mut pieces = Vec::with_capacity(commit.segment.pieces.len());
-        for piece in &commit.segment.pieces {
+        let (unwritten, forgotten) = not_kept(commit)?;
+        for (piece, place) in commit.segment.pieces.iter().zip(0_u32..) {
+            let piece: &[u8] = if unwritten.contains(&place) { &[] } else { piece };
             pieces.push(packed(words.len(), piece.len())?);
             words.extend_from_slice(piece);
         }
         let mut bodies = Vec::new();
         let mut ended = Vec::with_capacity(commit.ended.len());
-        for EndedTrial { trial, pieces } in &commit.ended {
+        for EndedTrial { trial, pieces, kept } in &commit.ended {
+            if !ended.is_empty() && ended.len().is_multiple_of(AT_A_TIME) {
+                tokio::task::yield_now().await;
+            }
+            let pieces = if *kept { pieces.as_slice() } else { &[] };
             let start = bodies.len();
-            serde_json::to_writer(&mut bodies, trial).map_err(|error| Error::Failed(error.to_string()))?;
+            compact_json::append(trial, &mut bodies).map_err(|error| Error::Failed(error.to_string()))?;
             let body = packed(start, bodies.len() - start)?;
             let (number, replay) = (integer(trial.number)?, code(trial.replay()));
-            ended.push((number, trial.epoch, pieces::rows(pieces)?, body, replay));
+            ended.push((number, trial.epoch, piece_columns::rows(pieces)?, body, replay));
         }
         Ok(Self {
             session: bound(commit.session),
@@ -57,6 +70,7 @@ impl Encoded {
             words,
             ended: json(&ended)?,
             bodies,
+            forgotten: if forgotten.is_empty() { String::new() } else { json(&forgotten)? },
         })
     }
 
@@ -68,17 +82,12 @@ impl Encoded {
         };
         leases::begin(&mut writing, commit.session, &commit.begun).await?;
         self.keep_segment(&mut writing, run, commit, at).await?;
+        self.forget(&mut writing).await?;
         let counted = match commit.ended.as_slice() {
             [] => BTreeMap::new(),
             _ => self.count(&mut writing, run, commit.replays).await?,
         };
-        // Of several that name one attempt, the first is the one that was counted.
-        let mut named = BTreeSet::new();
-        let exhausted = commit.ended.iter().any(|EndedTrial { trial, .. }| {
-            let attempt = (bound(trial.number), i64::from(trial.epoch));
-            named.insert(attempt) && trial.is_exhausted() && counted.contains_key(&attempt)
-        });
-        if exhausted {
+        if exhausted(commit, &counted) {
             query("update run set exhausted = 1 where key = ?1").bind(run).execute(&mut writing.connection).await?;
         }
         if !commit.segment.spend.is_empty() {
@@ -88,7 +97,7 @@ impl Encoded {
         Ok(outcome(commit, counted))
     }
 
-    /// Moves the session's watermark by one and returns the run's key; `None` if one of them does not allow it.
+    /// Advances the session's watermark by one and returns the run's key; `None` if session or run does not allow it.
     async fn advance(&self, writing: &mut Writing<'_>, commit: &Commit, at: i64) -> Result<Option<i64>, Error> {
         let run: Option<(i64,)> = query_as(
             "update session set watermark = ?2, last_seen = ?4
@@ -143,14 +152,34 @@ impl Encoded {
             return Ok(());
         }
         query(
+            // A part of no bytes at all is null.
             "insert into piece (key, payload)
-             select first_piece + cut.key, substr(?3, cut.value >> 32, cut.value & 4294967295)
+             select first_piece + cut.key, coalesce(substr(?3, cut.value >> 32, cut.value & 4294967295), x'')
              from segment, json_each(?4) as cut where session = ?1 and sequence = ?2",
         )
         .bind(self.session)
         .bind(self.sequence)
         .bind(&self.words)
         .bind(&self.pieces)
+        .execute(&mut writing.connection)
+        .await?;
+        Ok(())
+    }
+
+    /// Empties the earlier pieces of trials whose turns are not kept. Their rows stay: the key of a piece follows from the
+    /// first one of its segment, and the largest key must not be used again.
+    async fn forget(&self, writing: &mut Writing<'_>) -> Result<(), Error> {
+        if self.forgotten.is_empty() {
+            return Ok(());
+        }
+        query(
+            "update piece set payload = x'' where key in (
+                 select first_piece + (of.value ->> 1) from json_each(?2) as of
+                 cross join segment on segment.session = ?1 and segment.sequence = of.value ->> 0
+                 where (of.value ->> 1) < segment.pieces)",
+        )
+        .bind(self.session)
+        .bind(&self.forgotten)
         .execute(&mut writing.connection)
         .await?;
         Ok(())
@@ -215,38 +244,4 @@ impl Encoded {
 fn packed(start: usize, length: usize) -> Result<i64, Error> {
     let half = |number: usize| i32::try_from(number).map_err(|_| Error::Failed("a batch of 2 GiB".to_owned()));
     Ok(i64::from(half(start + 1)?) << 32 | i64::from(half(length)?))
-}
-
-/// A trial that was written.
-struct End {
-    /// It is to be played again.
-    again: bool,
-    past: Past,
-}
-
-/// Which trials counted, in the order of the batch; one that is in it twice counted the first time.
-fn outcome(commit: &Commit, mut counted: BTreeMap<(i64, i64), End>) -> Committed {
-    let mut committed = Committed::default();
-    for EndedTrial { trial, .. } in &commit.ended {
-        match counted.remove(&(bound(trial.number), i64::from(trial.epoch))) {
-            Some(End { again: false, past }) => {
-                committed.counted.push(trial.number);
-                if past != Past::default() {
-                    committed.pasts.insert(trial.number, past);
-                }
-            }
-            Some(End { again: true, .. }) => committed.again.push(trial.number),
-            None => committed.fenced.push(trial.number),
-        }
-    }
-    committed
-}
-
-/// As the statement reads it.
-fn code(replay: Replay) -> u8 {
-    match replay {
-        Replay::Never => 0,
-        Replay::Limited => 1,
-        Replay::OnResume => 2,
-    }
 }

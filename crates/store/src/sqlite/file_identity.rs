@@ -1,4 +1,4 @@
-//! Checks that the store's file was not removed or replaced: SQLite would go on writing to a file that nobody can open.
+//! Checks that the store's file was not removed or replaced: SQLite would keep writing to a file that can no longer be opened.
 
 use std::{
     fs, io,
@@ -29,7 +29,7 @@ impl FileIdentity {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(Error::Gone(format!("{} was removed", self.path.display())))
             }
-            // A file whose metadata cannot be read may still be there.
+            // A file with unreadable metadata may still exist.
             _ => Ok(()),
         }
     }

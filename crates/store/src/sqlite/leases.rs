@@ -2,25 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use scenario::RunId;
 use sqlx::{query, query_as};
 
-use super::{
-    values::{bound, integer, json, natural},
-    writer::Writing,
+use super::writer::Writing;
+use crate::{
+    Error, Lease,
+    lease_columns::{self, Done, DoneRow, Live, LiveRow, Released, row},
+    values::{bound, json},
 };
-use crate::{Error, Lease, ranges};
-
-/// A live lease, with what only the store knows.
-pub(super) struct Live {
-    pub(super) lease: Lease,
-    pub(super) run_key: i64,
-    granted_at: i64,
-}
 
 pub(super) async fn grant(mut writing: Writing<'_>, leases: &[Lease], at: i64) -> Result<(), Error> {
     let rows = json(&leases.iter().map(|lease| row(lease, at)).collect::<Result<Vec<_>, _>>()?)?;
-    // One query for all sessions and runs: by its place in the list, the first lease that may not be granted.
+    // One query for all sessions and runs: the index of the first lease that may not be granted.
     let refused: Option<(i64, bool)> = query_as(
         "select granted.key, session.id is null
          from json_each(?1) as granted
@@ -61,19 +54,8 @@ pub(super) async fn release(
     released: &[Lease],
     begun_at: Option<i64>,
 ) -> Result<(), Error> {
-    let (mut cut, mut kept, mut given_up) = (Vec::new(), Vec::new(), Vec::new());
     let done = if begun_at.is_some() { done(&mut writing, session).await? } else { BTreeSet::new() };
-    for one in live(&mut writing, session).await? {
-        let left = ranges::without(&one.lease, released);
-        if left != [one.lease.clone()] {
-            let (id, epoch) = (one.lease.id, one.lease.epoch);
-            let stays = |number: &u64| left.iter().any(|lease| lease.trials.contains(number));
-            let open = one.lease.trials.clone().filter(|number| !stays(number) && !done.contains(&(id, *number)));
-            given_up.extend(open.map(|number| (one.run_key, number, epoch)));
-            cut.push((one.lease.id, one.lease.trials.start));
-            kept.extend(left.into_iter().map(|lease| (lease, one.granted_at)));
-        }
-    }
+    let Released { cut, kept, given_up } = Released::of(live(&mut writing, session).await?, &done, released);
     if cut.is_empty() {
         return writing.roll_back().await;
     }
@@ -102,10 +84,6 @@ pub(super) async fn release(
     writing.commit().await
 }
 
-/// The lease's id, its first trial and the one after its last, its epoch, the run's id and key, when it was granted, and how
-/// many of its trials had begun.
-type LiveRow = (i64, i64, i64, i64, String, i64, i64, i64);
-
 /// The session's leases by id and first trial.
 pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Live>, Error> {
     let rows: Vec<LiveRow> = query_as(
@@ -115,29 +93,21 @@ pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<
     .bind(bound(session))
     .fetch_all(&mut writing.connection)
     .await?;
-    let live = rows.into_iter().map(|(id, first, past, epoch, run, run_key, granted_at, begun)| {
-        let (id, trials, run) = (natural(id)?, natural(first)?..natural(past)?, RunId::new(run));
-        Ok(Live {
-            lease: Lease { id, run, trials, epoch: natural(epoch)?, session, begun: natural(begun)? },
-            run_key,
-            granted_at,
-        })
-    });
-    live.collect()
+    lease_columns::live(session, rows)
 }
 
-/// The done trials of the session's leases, by the lease's id and the trial's number.
-pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTreeSet<(u64, u64)>, Error> {
+/// The done trials of the session's leases, by the lease's id, the run's key and the trial's number.
+pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTreeSet<Done>, Error> {
     // Of a trial that is played again, an earlier lease is over.
-    let rows: Vec<(i64, i64)> = query_as(
-        "select distinct lease.id, number
+    let rows: Vec<DoneRow> = query_as(
+        "select distinct lease.id, lease.run, number
          from lease join trial on trial.run = lease.run and number >= first and number < past
          where lease.session = ?1 and (not again or trial.epoch >= lease.epoch)",
     )
     .bind(bound(session))
     .fetch_all(&mut writing.connection)
     .await?;
-    rows.into_iter().map(|(lease, number)| Ok((natural(lease)?, natural(number)?))).collect()
+    lease_columns::done(rows)
 }
 
 /// Marks trials of the session's leases as begun, found by run and epoch.
@@ -166,7 +136,7 @@ pub(super) async fn begin(writing: &mut Writing<'_>, session: u64, begun: &[Leas
     Ok(())
 }
 
-/// Ends all leases of a session.
+/// Removes all leases of a session.
 pub(super) async fn forget(writing: &mut Writing<'_>, session: u64) -> Result<(), Error> {
     query("delete from lease where session = ?1").bind(bound(session)).execute(&mut writing.connection).await?;
     Ok(())
@@ -183,13 +153,4 @@ async fn insert(writing: &mut Writing<'_>, rows: &str) -> Result<(), Error> {
     .execute(&mut writing.connection)
     .await?;
     Ok(())
-}
-
-/// Session, id, first, past, run, epoch, granted at, begun: the order in which the statements read them.
-type Row<'a> = (i64, i64, i64, i64, &'a str, u32, i64, i64);
-
-fn row(lease: &Lease, granted_at: i64) -> Result<Row<'_>, Error> {
-    let (first, past) = (integer(lease.trials.start)?, integer(lease.trials.end)?);
-    let (id, begun) = (integer(lease.id)?, integer(lease.begun)?);
-    Ok((bound(lease.session), id, first, past, lease.run.as_str(), lease.epoch, granted_at, begun))
 }

@@ -13,14 +13,14 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{file_identity::FileIdentity, refusal, writer::Writer};
+use super::{file_identity::FileIdentity, writer::Writer};
 use crate::Error;
 
 /// Set by the first migration: "gabf".
 const APPLICATION_ID: i64 = 0x6761_6266;
 const READERS: u32 = 4;
-/// Pages in the log (16 MiB) that are written back into the file at once. A page that several commits changed is then
-/// written once.
+/// How many pages of the log (16 MiB) are written back into the file at once. A page that several commits changed is
+/// then written once.
 const CHECKPOINT_PAGES: &str = "4096";
 
 /// The connections of an open store, and its lock.
@@ -42,7 +42,7 @@ pub(super) async fn open(path: &Path) -> Result<Opened, Error> {
     let connection = prepare(&options).await.map_err(|error| named(path, error))?;
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
-        // An open connection goes on reading when the process has no descriptor left to open another.
+        // Open connections keep working if the process has no free descriptor for another one.
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
@@ -67,18 +67,18 @@ fn lock(path: &Path) -> Result<File, Error> {
     }
 }
 
-/// The first connection, once the file is known to be a store and has this program's schema.
+/// The first connection, after checking that the file is a store and has this program's schema.
 async fn prepare(options: &SqliteConnectOptions) -> Result<SqliteConnection, Error> {
     let mut connection = options.connect().await?;
     whose(&mut connection).await?;
     // Stored in the file, so it is set once and not by every connection.
     query("pragma journal_mode = wal").execute(&mut connection).await?;
-    migrations().run(&mut connection).await.map_err(refusal::of_migration)?;
+    migrations().run(&mut connection).await.map_err(crate::refusal::of_migration)?;
     Ok(connection)
 }
 
-/// A file of another program must not become a store. A file with the table of migrations alone is a store whose creation
-/// was killed: the first migration sets the application id.
+/// A file of another program must not become a store. A file with only the table of migrations is a store whose
+/// creation was killed: the first migration sets the application id.
 async fn whose(connection: &mut SqliteConnection) -> Result<(), Error> {
     let application: i64 = query_scalar("pragma application_id").fetch_one(&mut *connection).await?;
     let tables: i64 = query_scalar("select count(*) from sqlite_schema where tbl_name <> '_sqlx_migrations'")
@@ -113,5 +113,7 @@ fn migrations() -> Migrator {
         migration(6, "sessions", include_str!("../../migrations/sqlite/6_sessions.sql")),
         migration(7, "pasts", include_str!("../../migrations/sqlite/7_pasts.sql")),
         migration(8, "token_kinds", include_str!("../../migrations/sqlite/8_token_kinds.sql")),
+        migration(9, "loads", include_str!("../../migrations/sqlite/9_loads.sql")),
+        migration(10, "decisions", include_str!("../../migrations/sqlite/10_decisions.sql")),
     ])
 }

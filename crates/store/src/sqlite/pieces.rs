@@ -6,34 +6,13 @@ use bytes::Bytes;
 use scenario::RunId;
 use sqlx::{SqlitePool, query_as};
 
-use super::{
-    runs,
-    values::{bound, integer, json, natural},
+use super::runs;
+use crate::{
+    Error, Part, Piece,
+    values::{bound, json},
 };
-use crate::{Error, Part, Piece};
 
-/// Sequence, place, bytes, as in a trial's row.
-pub(super) type Row = (i64, u32, u32);
-
-/// The pieces as a trial's row has them. No row has a whole segment: only version 0.1.0 stored turns so.
-pub(super) fn rows(pieces: &[Piece]) -> Result<Vec<Row>, Error> {
-    let row = |piece: &Piece| match piece.part {
-        Part::At { place, bytes } => Ok((integer(piece.sequence)?, place, bytes)),
-        Part::Whole => {
-            Err(Error::Failed(format!("a trial names all of segment {} where it has to name a piece", piece.sequence)))
-        }
-    };
-    pieces.iter().map(row).collect()
-}
-
-pub(super) fn of_json(text: &str) -> Result<Vec<Piece>, Error> {
-    let rows: Vec<Row> =
-        serde_json::from_str(text).map_err(|error| Error::Failed(format!("the pieces of a stored trial: {error}")))?;
-    let piece = |(sequence, place, bytes)| Ok(Piece { sequence: natural(sequence)?, part: Part::At { place, bytes } });
-    rows.into_iter().map(piece).collect()
-}
-
-/// Where version 0.1.0 kept the words of a trial.
+/// The place of a trial's turns in version 0.1.0.
 pub(super) fn whole(sequences: RangeInclusive<u64>) -> Vec<Piece> {
     sequences.map(|sequence| Piece { sequence, part: Part::Whole }).collect()
 }
@@ -47,31 +26,42 @@ pub(super) async fn read(readers: &SqlitePool, run: &RunId, asked: &[(u64, Piece
         };
         (bound(*session), bound(piece.sequence), place)
     });
-    // A segment of version 0.1.0 has no first piece and its words in its own row.
-    let rows: Vec<(i64, Option<i64>, Vec<u8>)> = query_as(
+    // A segment of version 0.1.0 has no first piece and has its turns in its own row. All of them come as one row: each row
+    // is a message between threads, which costs more than what is in it.
+    let (rows, payloads): (String, Option<Vec<u8>>) = query_as(
         "with asked as materialized (
-             select key, value ->> 0 as session, value ->> 1 as sequence, value ->> 2 as place from json_each(?1))
-         select asked.key, piece.key, coalesce(piece.payload, segment.payload)
-         from asked
-         cross join segment
-             on segment.session = asked.session and segment.sequence = asked.sequence and segment.run = ?2
-         left join piece
-             on piece.key >= first_piece + coalesce(asked.place, 0)
-             and piece.key < first_piece + min(pieces, coalesce(asked.place + 1, pieces))",
+             select key, value ->> 0 as session, value ->> 1 as sequence, value ->> 2 as place from json_each(?1)),
+         found as (
+             select asked.key as place, piece.key as key, coalesce(piece.payload, segment.payload) as payload
+             from asked
+             cross join segment
+                 on segment.session = asked.session and segment.sequence = asked.sequence and segment.run = ?2
+             left join piece
+                 on piece.key >= first_piece + coalesce(asked.place, 0)
+                 and piece.key < first_piece + min(pieces, coalesce(asked.place + 1, pieces)))
+         select json_group_array(json_array(place, key, length(payload))), cast(group_concat(payload, '') as blob)
+         from found",
     )
     .bind(json(&places.collect::<Vec<_>>())?)
     .bind(run)
-    .fetch_all(readers)
+    .fetch_one(readers)
     .await?;
-    let mut found: Vec<Vec<(Option<i64>, Vec<u8>)>> = vec![Vec::new(); asked.len()];
-    for (place, key, payload) in rows {
-        let place = usize::try_from(place).ok().and_then(|place| found.get_mut(place));
-        place.ok_or_else(|| Error::Failed("a piece that nobody asked for".to_owned()))?.push((key, payload));
+    let failed = |reason: &str| Error::Failed(format!("stored turns: {reason}"));
+    let rows: Vec<(usize, Option<i64>, usize)> =
+        serde_json::from_str(&rows).map_err(|error| failed(&error.to_string()))?;
+    let mut payloads = Bytes::from(payloads.unwrap_or_default());
+    let mut found: Vec<Vec<(Option<i64>, Bytes)>> = vec![Vec::new(); asked.len()];
+    for (place, key, length) in rows {
+        let pieces = found.get_mut(place).ok_or_else(|| failed("a piece that was not requested"))?;
+        if length > payloads.len() {
+            return Err(failed("a piece is shorter than its length"));
+        }
+        pieces.push((key, payloads.split_to(length)));
     }
     let joined = found.into_iter().map(|mut pieces| {
         pieces.sort_unstable_by_key(|(key, _)| *key);
         match pieces.len() {
-            1 => pieces.remove(0).1.into(),
+            1 => pieces.remove(0).1,
             _ => pieces.into_iter().flat_map(|(_, payload)| payload).collect(),
         }
     });

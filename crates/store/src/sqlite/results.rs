@@ -1,20 +1,21 @@
 //! Reads results: for the report, and for a scheduler that restarts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use record::{
-    Role, Tokens, Trial, Usd,
+    Role, Tokens, Usd,
     call::{Spend, SpendLine},
     trial::Past,
 };
 use scenario::RunId;
 use sqlx::{Row as _, SqliteConnection, SqlitePool, query, query_as, query_scalar};
 
-use super::{
-    pieces, runs,
+use super::{pieces, runs};
+use crate::{
+    Error, Lease, Recovered, StoredTrial, piece_columns,
+    trial_columns::{self, AttemptRow, Attempts},
     values::{bound, json, natural},
 };
-use crate::{Error, Lease, Losses, Recovered, StoredTrial, losses};
 
 pub(super) async fn trials(
     readers: &SqlitePool,
@@ -23,8 +24,11 @@ pub(super) async fn trials(
     limit: u32,
 ) -> Result<Vec<StoredTrial>, Error> {
     let run = runs::key(readers, run).await?;
-    let rows: Vec<TrialRow> = query_as(
-        "select number, epoch, body, session, pieces, first_sequence, last_sequence, again, replaced_failed, replaced_broken
+    if let Ok(Some(page)) = page(readers, run, first, limit).await {
+        return Ok(page);
+    }
+    let rows: Vec<Row> = query_as(
+        "select body, number, epoch, session, pieces, first_sequence, last_sequence, again, replaced_failed, replaced_broken
          from trial
          where run = ?1 and number >= ?2 order by number limit ?3",
     )
@@ -33,34 +37,51 @@ pub(super) async fn trials(
     .bind(limit)
     .fetch_all(readers)
     .await?;
+    let stored = |(body, number, epoch, session, pieces, from, to, again, failed, broken): Row| {
+        stored(&body, (number, epoch, session, pieces, from, to, again, failed, broken))
+    };
     rows.into_iter().map(stored).collect()
 }
 
-/// Number, epoch, and the other columns in their order.
-type TrialRow = (i64, i64, String, i64, Option<String>, i64, i64, bool, u32, u32);
+/// The same, read as one row: each row is a message between threads, which costs more than what is in it. `None` if bodies
+/// cannot be told apart, which only damaged ones cannot. Fails if they are too large for one row.
+async fn page(readers: &SqlitePool, run: i64, first: u64, limit: u32) -> Result<Option<Vec<StoredTrial>>, Error> {
+    // JSON has no control characters.
+    const BETWEEN: char = '\u{1e}';
+    let (columns, bodies): (String, Option<String>) = query_as(
+        "select json_group_array(json_array(number, epoch, session, pieces, first_sequence, last_sequence, again,
+                replaced_failed, replaced_broken)), group_concat(body, ?4)
+         from (select * from trial where run = ?1 and number >= ?2 order by number limit ?3)",
+    )
+    .bind(run)
+    .bind(bound(first))
+    .bind(limit)
+    .bind(BETWEEN.to_string())
+    .fetch_one(readers)
+    .await?;
+    let columns: Vec<Columns> =
+        serde_json::from_str(&columns).map_err(|error| Error::Failed(format!("a page of trials: {error}")))?;
+    let Some(bodies) = bodies else { return Ok(Some(Vec::new())) };
+    if bodies.split(BETWEEN).count() != columns.len() {
+        return Ok(None);
+    }
+    let page = bodies.split(BETWEEN).zip(columns).map(|(body, columns)| stored(body, columns));
+    page.collect::<Result<_, _>>().map(Some)
+}
 
-/// A trial that cannot be read does not keep others from being read.
-fn stored(row: TrialRow) -> Result<StoredTrial, Error> {
-    let (number, epoch, body, session, pieces, first_sequence, last_sequence, again, failed, broken) = row;
-    let (number, epoch, session) = (natural(number)?, natural(epoch)?, natural(session)?);
+/// Number, epoch, session, pieces, first and last sequence, whether it is played again, failed and broken ends before.
+type Columns = (i64, i64, i64, Option<String>, i64, i64, i64, u32, u32);
+
+/// The body, and then as [`Columns`].
+type Row = (String, i64, i64, i64, Option<String>, i64, i64, i64, u32, u32);
+
+fn stored(body: &str, columns: Columns) -> Result<StoredTrial, Error> {
+    let (number, epoch, session, pieces, first_sequence, last_sequence, again, failed, broken) = columns;
     let pieces = match pieces {
-        Some(pieces) => pieces::of_json(&pieces),
+        Some(pieces) => piece_columns::of_json(&pieces),
         None => Ok(pieces::whole(natural(first_sequence)?..=natural(last_sequence)?)),
     };
-    let read = serde_json::from_str::<Trial>(&body).map_err(|error| error.to_string()).and_then(|trial| {
-        let pieces = pieces.map_err(|error| error.to_string())?;
-        if trial.number == number { Ok((trial, pieces)) } else { Err(format!("it is that of trial {}", trial.number)) }
-    });
-    Ok(match read {
-        Ok((trial, pieces)) => StoredTrial {
-            trial: Trial { past: Past { failed, broken }, ..trial },
-            session,
-            pieces,
-            again,
-            unreadable: false,
-        },
-        Err(reason) => StoredTrial::unreadable(number, epoch, session, again, &reason),
-    })
+    trial_columns::stored((number, epoch, session), body, pieces, again != 0, Past { failed, broken })
 }
 
 pub(super) async fn spend(readers: &SqlitePool, run: &RunId) -> Result<Spend, Error> {
@@ -104,6 +125,8 @@ pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recover
     let (attempts, losses) = attempts(&mut reading, key).await?;
     let (replayed_attempts, replayed_trials, replayed_failed) = replayed(&mut reading, key).await?;
     let leases = leases(&mut reading, run, key).await?;
+    let (load_began_at, runner) = runs::load(&mut *reading, key).await?;
+    let decisions = runs::decisions(&mut *reading, key).await?;
     Ok(Recovered {
         done: done(&mut reading, key).await?,
         attempts,
@@ -115,7 +138,24 @@ pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recover
         leases,
         lost_attempts: lost_attempts(&mut reading, key).await?,
         unsettled: unsettled(&mut reading, key).await?,
+        load_began_at,
+        runner,
+        decisions,
     })
+}
+
+pub(super) async fn lost_over_time(readers: &SqlitePool, run: &RunId, limit: u32) -> Result<Vec<(i64, u64)>, Error> {
+    let mut reading = readers.begin().await?;
+    let key = runs::key(&mut *reading, run).await?;
+    let rows: Vec<(i64, i64)> = query_as(
+        "select lost_at, count(*) from attempt where run = ?1 and begun and not given_up
+         group by lost_at order by lost_at limit ?2",
+    )
+    .bind(key)
+    .bind(i64::from(limit))
+    .fetch_all(&mut *reading)
+    .await?;
+    rows.into_iter().map(|(at, count)| Ok((at, natural(count)?))).collect()
 }
 
 /// Numbers without a gap have the same distance to their rank.
@@ -134,10 +174,10 @@ async fn done(reading: &mut SqliteConnection, run: i64) -> Result<Vec<std::ops::
 }
 
 /// The latest epoch of each trial that is not done and was leased, and how often it was lost since it last ended.
-async fn attempts(reading: &mut SqliteConnection, run: i64) -> Result<(Vec<(u64, u32)>, Vec<Losses>), Error> {
+async fn attempts(reading: &mut SqliteConnection, run: i64) -> Result<Attempts, Error> {
     let ended: Vec<(i64, i64)> =
         query_as("select number, epoch from trial where run = ?1 and again").bind(run).fetch_all(&mut *reading).await?;
-    let rows: Vec<(i64, i64, i64, bool, bool, bool, i64)> = query_as(
+    let rows: Vec<AttemptRow> = query_as(
         "select attempt.number, attempt.epoch, attempt.session, begun, solo, given_up, coalesce(trial.epoch, 0)
          from attempt left join trial on trial.run = attempt.run and trial.number = attempt.number
          where attempt.run = ?1 and (trial.number is null or trial.again)
@@ -146,23 +186,10 @@ async fn attempts(reading: &mut SqliteConnection, run: i64) -> Result<(Vec<(u64,
     .bind(run)
     .fetch_all(reading)
     .await?;
-    let mut attempts: BTreeMap<u64, u32> = BTreeMap::new();
-    for (number, epoch) in ended {
-        attempts.insert(natural(number)?, natural(epoch)?);
-    }
-    let mut lost = Vec::with_capacity(rows.len());
-    for (number, epoch, session, begun, proof, given_up, ended) in rows {
-        let attempt = attempts.entry(natural(number)?).or_default();
-        *attempt = (*attempt).max(natural(epoch)?);
-        if epoch > ended {
-            let (number, session) = (natural(number)?, natural(session)?);
-            lost.push(losses::Lost { number, session, begun, proof, given_up });
-        }
-    }
-    Ok((attempts.into_iter().collect(), losses::fold(lost)))
+    trial_columns::attempts(ended, rows)
 }
 
-/// When the sessions of the leases were last heard.
+/// The last heartbeat of the leases' sessions.
 async fn seen(reading: &mut SqliteConnection, leases: &[Lease]) -> Result<Vec<(u64, i64)>, Error> {
     let sessions: BTreeSet<u64> = leases.iter().map(|lease| lease.session).collect();
     let rows: Vec<(i64, i64)> = query_as(
@@ -174,7 +201,7 @@ async fn seen(reading: &mut SqliteConnection, leases: &[Lease]) -> Result<Vec<(u
     rows.into_iter().map(|(session, at)| Ok((natural(session)?, at))).collect()
 }
 
-/// Ends that another took the place of, the trials that had some, and those of the ends that were held against the agent.
+/// The replaced ends, the trials that have some, and how many of the ends counted against the agent.
 async fn replayed(reading: &mut SqliteConnection, run: i64) -> Result<(u64, u64, u64), Error> {
     let (ends, trials, failed): (i64, i64, i64) = query_as(
         "select coalesce(sum(replaced), 0), count(*), coalesce(sum(replaced_failed), 0) from trial

@@ -1,12 +1,16 @@
 //! Runs and their plans.
 
 use bytes::Bytes;
-use record::{call::Spend, summary::RunState};
+use record::{decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use sqlx::{SqliteExecutor, SqlitePool, query, query_as, query_scalar};
 
-use super::{spend::add_spend, values::json, writer::Writing};
-use crate::{Error, RunRow};
+use super::{spend::add_spend, writer::Writing};
+use crate::{
+    Error, Moved, RunRow,
+    run_columns::{Columns, row, state_name},
+    values::json,
+};
 
 pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) -> Result<(), Error> {
     let there: Option<String> = query_scalar("select plan_digest from run where id = ?1")
@@ -89,6 +93,72 @@ pub(super) async fn set_state(
     if changed.rows_affected() == 0 { Err(Error::UnknownRun(run.clone())) } else { Ok(()) }
 }
 
+pub(super) async fn set_load_began(mut writing: Writing<'_>, run: &RunId, at: i64) -> Result<(), Error> {
+    let changed = query("update run set load_began_at = ?2 where id = ?1")
+        .bind(run.as_str())
+        .bind(at)
+        .execute(&mut writing.connection)
+        .await?;
+    writing.commit().await?;
+    if changed.rows_affected() == 0 { Err(Error::UnknownRun(run.clone())) } else { Ok(()) }
+}
+
+pub(super) async fn decide(
+    mut writing: Writing<'_>,
+    run: &RunId,
+    decision: &Decision,
+    moved: Moved,
+) -> Result<(), Error> {
+    let key: Option<i64> = query_scalar(
+        "update run set load_began_at = coalesce(?2, load_began_at), planned = coalesce(?3, planned)
+         where id = ?1 returning key",
+    )
+    .bind(run.as_str())
+    .bind(moved.load_began_at)
+    .bind(moved.planned.map(u64::cast_signed))
+    .fetch_optional(&mut writing.connection)
+    .await?;
+    let Some(key) = key else {
+        writing.roll_back().await?;
+        return Err(Error::UnknownRun(run.clone()));
+    };
+    query("insert into decision (run, body) values (?1, ?2)")
+        .bind(key)
+        .bind(json(decision)?)
+        .execute(&mut writing.connection)
+        .await?;
+    writing.commit().await
+}
+
+/// In the order in which they were made.
+pub(super) async fn decisions(executor: impl SqliteExecutor<'_>, key: i64) -> Result<Vec<Decision>, Error> {
+    let bodies: Vec<String> =
+        query_scalar("select body from decision where run = ?1 order by key").bind(key).fetch_all(executor).await?;
+    bodies
+        .iter()
+        .map(|body| serde_json::from_str(body).map_err(|error| Error::Failed(format!("a stored decision: {error}"))))
+        .collect()
+}
+
+pub(super) async fn set_runner(mut writing: Writing<'_>, run: &RunId, runner: &Runner) -> Result<(), Error> {
+    let changed = query("update run set runner = ?2 where id = ?1")
+        .bind(run.as_str())
+        .bind(json(runner)?)
+        .execute(&mut writing.connection)
+        .await?;
+    writing.commit().await?;
+    if changed.rows_affected() == 0 { Err(Error::UnknownRun(run.clone())) } else { Ok(()) }
+}
+
+/// When the load of a run began, and how loaded the machines of its workers were.
+pub(super) async fn load(executor: impl SqliteExecutor<'_>, key: i64) -> Result<(Option<i64>, Runner), Error> {
+    let (began_at, runner): (Option<i64>, Option<String>) =
+        query_as("select load_began_at, runner from run where key = ?1").bind(key).fetch_one(executor).await?;
+    // What cannot be read says nothing: it is no reason to lose a run.
+    let runner = runner.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+    Ok((began_at, runner))
+}
+
 pub(super) async fn resume(mut writing: Writing<'_>, run: &RunId, again: &[u64], replays: u32) -> Result<(), Error> {
     let key: Option<i64> =
         query_scalar("update run set state = 'running', ended_at = null, exhausted = 0 where id = ?1 returning key")
@@ -111,48 +181,8 @@ pub(super) async fn resume(mut writing: Writing<'_>, run: &RunId, again: &[u64],
     writing.commit().await
 }
 
-/// The number by which all other tables know the run.
+/// The run's key in all other tables.
 pub(super) async fn key(executor: impl SqliteExecutor<'_>, run: &RunId) -> Result<i64, Error> {
     let key = query_scalar("select key from run where id = ?1").bind(run.as_str()).fetch_optional(executor).await?;
     key.ok_or_else(|| Error::UnknownRun(run.clone()))
-}
-
-type Columns = (String, String, String, i64, i64, String, i64, Option<i64>, String, bool, String);
-
-fn row(columns: Columns) -> Result<RunRow, Error> {
-    let (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight) = columns;
-    let preflight: Spend =
-        serde_json::from_str(&preflight).map_err(|error| Error::Failed(format!("a stored preflight: {error}")))?;
-    Ok(RunRow {
-        id: RunId::new(id),
-        name,
-        plan_digest: Digest::new(plan_digest),
-        seed: seed.cast_unsigned(),
-        planned: planned.cast_unsigned(),
-        state: state_of(&state)?,
-        started_at,
-        ended_at,
-        version,
-        exhausted,
-        preflight,
-    })
-}
-
-fn state_name(state: RunState) -> &'static str {
-    match state {
-        RunState::Running => "running",
-        RunState::Finished => "finished",
-        RunState::Interrupted => "interrupted",
-        RunState::Cancelled => "cancelled",
-    }
-}
-
-fn state_of(name: &str) -> Result<RunState, Error> {
-    match name {
-        "running" => Ok(RunState::Running),
-        "finished" => Ok(RunState::Finished),
-        "interrupted" => Ok(RunState::Interrupted),
-        "cancelled" => Ok(RunState::Cancelled),
-        other => Err(Error::Failed(format!("{other} where the state of a run is kept"))),
-    }
 }

@@ -1,4 +1,4 @@
-//! Sessions of workers: opened, renewed by heartbeats, ended, and what their calls in flight may cost.
+//! Worker sessions: opened, renewed by heartbeats, ended, and the possible cost of their calls in flight.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,11 @@ use record::Usd;
 use scenario::Digest;
 use sqlx::{SqlitePool, query, query_scalar};
 
-use super::{
-    leases,
+use super::{leases, writer::Writing};
+use crate::{
+    Error, Lease, lease_columns,
     values::{bound, json, natural},
-    writer::Writing,
 };
-use crate::{Error, Lease, ranges};
 
 pub(super) async fn open(mut writing: Writing<'_>, worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
     let insert = "insert into session (worker, token, opened_at, last_seen) values (?1, ?2, ?3, ?3) returning id";
@@ -87,18 +86,11 @@ pub(super) async fn end(
     Ok(lost)
 }
 
-/// The session's leases without the trials that are done, each in as many ranges as that takes.
+/// The session's leases without the trials that are done.
 async fn unfinished(writing: &mut Writing<'_>, session: u64) -> Result<Vec<Lease>, Error> {
     let live = leases::live(writing, session).await?;
     let done = leases::done(writing, session).await?;
-    let mut lost = Vec::new();
-    for one in live {
-        let lease = one.lease;
-        let is_done = |number: &u64| done.contains(&(lease.id, *number));
-        let left = ranges::fold(lease.trials.clone().filter(|number| !is_done(number)));
-        lost.extend(left.into_iter().map(|trials| lease.part(trials)));
-    }
-    Ok(lost)
+    Ok(lease_columns::unfinished(live, &done))
 }
 
 async fn lose(writing: &mut Writing<'_>, session: u64, lost: &[Lease], proof: bool, at: i64) -> Result<(), Error> {
@@ -124,7 +116,7 @@ async fn lose(writing: &mut Writing<'_>, session: u64, lost: &[Lease], proof: bo
 
 async fn leave_unsettled(writing: &mut Writing<'_>, lost: &[Lease], unsettled: i64) -> Result<(), Error> {
     let runs: BTreeSet<&str> = lost.iter().map(|lease| lease.run.as_str()).collect();
-    // What a worker claims is no reason to overflow.
+    // A worker's claim must not cause an overflow.
     query(
         "update run set unsettled_nanos = min(unsettled_nanos, 9223372036854775807 - ?2) + ?2
          where id in (select lost.value from json_each(?1) as lost)",

@@ -1,11 +1,11 @@
-//! What the attempts of a run have used, added up.
+//! The summed usage of a run's attempts.
 
 use sqlx::query;
 
 use super::writer::Writing;
 use crate::Error;
 
-/// Adds a spend, as JSON, to that of a run. The sums saturate: what a worker claims is no reason to fail.
+/// Adds a spend, as JSON, to that of a run. The sums saturate, because a worker's claim must not cause a failure.
 pub(super) async fn add_spend(writing: &mut Writing<'_>, run: i64, spend: &str) -> Result<(), Error> {
     query(
         "insert into spend (run, role, model, calls, input_tokens, output_tokens, cost_nanos, unpriced_calls,

@@ -1,4 +1,4 @@
-//! The one connection that writes.
+//! The only connection that writes.
 //!
 //! It is not a pool and does not use sqlx's transactions. SQLite may roll back by itself when the disk is full; sqlx would
 //! still assume an open transaction, and the connection could never begin another. Here a transaction that does not end,
@@ -14,7 +14,7 @@ use crate::Error;
 pub(super) struct Writer {
     options: SqliteConnectOptions,
     file: FileIdentity,
-    /// `None` after a transaction that failed.
+    /// `None` after a failed transaction.
     idle: Mutex<Option<SqliteConnection>>,
 }
 
@@ -59,7 +59,7 @@ impl Writing<'_> {
         self.end("commit").await
     }
 
-    /// Ends a transaction that has nothing to write.
+    /// Ends a transaction without changes.
     pub(super) async fn roll_back(self) -> Result<(), Error> {
         self.end("rollback").await
     }
@@ -80,7 +80,7 @@ mod tests {
     use crate::{RunRow, Sqlite, Store};
 
     #[tokio::test]
-    async fn a_file_that_may_not_grow_is_said_and_the_writer_goes_on() {
+    async fn a_full_file_is_reported_and_the_writer_continues() {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(&folder.path().join("gabfest.db")).await.unwrap();
         let run = RunRow {
@@ -96,7 +96,7 @@ mod tests {
             exhausted: false,
             preflight: record::call::Spend::default(),
         };
-        // As on a full disk, SQLite rolls this back by itself, behind the back of whoever began it.
+        // As on a full disk, SQLite rolls this back itself, without the caller's knowledge.
         let mut writing = store.writer.begin().await.unwrap();
         query("pragma max_page_count = 30").execute(&mut writing.connection).await.unwrap();
         writing.commit().await.unwrap();

@@ -9,7 +9,7 @@ use store::{Committed, Store};
 
 use crate::{
     samples::{PLAN, id, run, token},
-    stand::{InMemory, OnDisk, Stand},
+    stand::{InMemory, OnDisk, OnServer, Stand},
 };
 
 macro_rules! on_every_store {
@@ -20,6 +20,13 @@ macro_rules! on_every_store {
         mod sqlite {
             $($(#[tokio::test] async fn $scenario() { super::$concern::$scenario::<super::OnDisk>().await; })*)*
         }
+        mod postgres {
+            $($(#[tokio::test] async fn $scenario() {
+                if super::OnServer::server().is_some() {
+                    super::$concern::$scenario::<super::OnServer>().await;
+                }
+            })*)*
+        }
     };
 }
 
@@ -29,6 +36,8 @@ on_every_store! {
         a_preflight_begins_the_spend
         runs_are_listed_newest_first
         a_run_changes_its_state
+        a_load_begins_and_goes_on_later
+        decisions_are_appended_in_order
         what_is_unknown_is_said;
     commits:
         a_commit_counts_and_a_second_one_does_not
@@ -50,7 +59,7 @@ on_every_store! {
         what_begins_is_known_after_a_restart
         a_session_is_its_worker_s
         losses_of_before_an_end_say_nothing
-        what_is_given_back_is_not_lost
+        released_trials_are_not_lost
         what_was_begun_and_given_up_is_another_attempt
         a_lease_has_nothing_to_do_with_a_later_attempt
         a_lease_that_is_done_is_over
@@ -59,6 +68,7 @@ on_every_store! {
         all_comes_back_after_a_restart
         trials_come_in_pages
         pieces_come_one_by_one
+        words_that_are_not_kept_leave_nothing_behind
         spend_adds_up
         absurd_bills_saturate;
 }

@@ -1,4 +1,4 @@
-//! What only a store on a disk meets: another process, another version, a full disk, a `kill -9`.
+//! Situations of a store on disk: another process, another version, a full disk, a `kill -9`.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ fn place() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A store as version 0.1.0 left it: one run, with the words of its trials 3 and 4 in two whole segments.
+/// A store of version 0.1.0: one run, with the turns of its trials 3 and 4 in two whole segments.
 async fn of_version_0_1_0(path: &Path) {
     Sqlite::open(path).await.unwrap().close().await.unwrap();
     let mut connection = raw(path).await;
@@ -39,6 +39,9 @@ async fn of_version_0_1_0(path: &Path) {
         "alter table spend drop column reported_cost_nanos",
         "alter table run drop column exhausted",
         "alter table run drop column preflight",
+        "alter table run drop column load_began_at",
+        "alter table run drop column runner",
+        "drop table decision",
         "alter table trial drop column replay",
         "alter table trial drop column again",
         "alter table trial drop column replays_left",
@@ -75,7 +78,7 @@ async fn of_version_0_1_0(path: &Path) {
 }
 
 #[tokio::test]
-async fn what_version_0_1_0_wrote_is_read() {
+async fn stores_of_version_0_1_0_are_read() {
     let (_folder, path) = place();
     of_version_0_1_0(&path).await;
     let store = Sqlite::open(&path).await.unwrap();
@@ -86,7 +89,7 @@ async fn what_version_0_1_0_wrote_is_read() {
     assert_eq!(words(&store, "run", 1, 1).await, &b"\x0a\x02\x04"[..]);
     assert_eq!(words(&store, "run", 1, 2).await, &b"\x0a\x05"[..]);
 
-    // A run that was interrupted goes on in the same store.
+    // An interrupted run continues in the same store.
     store.set_state(&id("run"), RunState::Running, None).await.unwrap();
     assert_eq!(store.token(1).await.unwrap(), None, "a worker of before joins again");
     let session = store.open_session("worker", &token(), 7).await.unwrap();
@@ -116,8 +119,8 @@ async fn a_store_is_open_once() {
 }
 
 #[tokio::test]
-async fn what_a_process_leaves_that_is_killed_while_it_makes_a_store_is_a_store() {
-    // What there is one after the other: an empty file, then the table of migrations alone.
+async fn a_store_survives_a_kill_during_its_creation() {
+    // The files in order of their creation: an empty file, then only the table of migrations.
     let no_file: &[&str] = &[];
     let no_migration = &["create table _sqlx_migrations (version bigint primary key, description text not null,
         installed_on timestamp not null default current_timestamp, success boolean not null, checksum blob not null,
@@ -210,7 +213,7 @@ async fn where_nothing_can_be_written_it_says_so() {
 }
 
 #[tokio::test]
-async fn a_commit_that_nobody_waits_for_is_whole_or_nothing() {
+async fn a_dropped_commit_is_complete_or_absent() {
     let (_folder, path) = place();
     let store = Sqlite::open(&path).await.unwrap();
     store.create_run(&run("run"), PLAN).await.unwrap();
@@ -222,7 +225,7 @@ async fn a_commit_that_nobody_waits_for_is_whole_or_nothing() {
         let commit = batch(session, sequence, "run", &[(sequence, 1)]);
         let patience = Duration::from_micros(step * 25);
         dropped += u32::from(tokio::time::timeout(patience, store.commit(&commit, 2)).await.is_err());
-        // The next writer is not held up, and sees all of it or none.
+        // The next writer is not blocked, and sees all of it or none.
         store.heartbeat(session, Usd(1), &[], 2).await.unwrap();
     }
     assert!(dropped > 0, "the test was too patient");
@@ -251,7 +254,7 @@ impl Drop for SmallDisk {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_said_and_loses_nothing() {
+async fn a_full_disk_is_reported_and_loses_nothing() {
     let Some(disk) = SmallDisk::mount() else {
         eprintln!("SKIPPED: a full disk; only root may mount a small one");
         return;
@@ -292,7 +295,7 @@ async fn a_full_disk_is_said_and_loses_nothing() {
 
 const KILLED: &str = "GABFEST_STORE_TO_BE_KILLED";
 
-/// The other half of the next test: writes, and says what was acknowledged.
+/// The other half of the next test: writes, and prints what was acknowledged.
 #[tokio::test]
 #[ignore = "a process of its own, to be killed"]
 async fn writes_until_it_is_killed() {
@@ -309,7 +312,7 @@ async fn writes_until_it_is_killed() {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_a_kill() {
+async fn acknowledged_results_survive_a_kill() {
     let (_folder, path) = place();
     let store = Sqlite::open(&path).await.unwrap();
     store.create_run(&run("run"), PLAN).await.unwrap();

@@ -1,4 +1,4 @@
-//! Random histories, played on the model and on SQLite: every answer has to be the same.
+//! Random histories, played on the model and on each engine: every answer has to be the same.
 
 use proptest::prelude::*;
 use record::{Failure, FailureKind, Role, Trial, Usd, Verdict, summary::RunState};
@@ -7,7 +7,7 @@ use store::{Error, Lease, RunRow, Store};
 
 use crate::{
     samples::{PLAN, batch, id, lease, piece, run, spend, token},
-    stand::{InMemory, OnDisk, Stand},
+    stand::{InMemory, OnDisk, OnServer, Stand},
 };
 
 const RUNS: [&str; 3] = ["a", "b", "never created"];
@@ -139,7 +139,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a store answered, in words; why something failed may be worded differently.
+/// A store's answer as text; the reason of a failure may differ.
 fn answer<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
     match answer {
         Err(Error::Failed(_)) => "failed".to_owned(),
@@ -215,19 +215,19 @@ async fn view<S: Store>(store: &S) -> Vec<String> {
     view
 }
 
-async fn compare(steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let (mut model, mut disk) = (InMemory::new().await, OnDisk::new().await);
+async fn compare<E: Stand>(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let (mut model, mut engine) = (InMemory::new().await, E::new().await);
     // Most histories are about a run that exists and a worker that came.
     let beginning = [Step::Create { run: 0, other_plan: false }, Step::Open];
     for (at, step) in (0..).zip(beginning.iter().chain(&steps)) {
         if matches!(step, Step::Reopen) {
-            (model, disk) = (model.reopen().await, disk.reopen().await);
-            prop_assert_eq!(view(model.store()).await, view(disk.store()).await, "after reopening at {}", at);
+            (model, engine) = (model.reopen().await, engine.reopen().await);
+            prop_assert_eq!(view(model.store()).await, view(engine.store()).await, "after reopening at {}", at);
         }
-        let (expected, found) = (play(model.store(), step, at).await, play(disk.store(), step, at).await);
+        let (expected, found) = (play(model.store(), step, at).await, play(engine.store(), step, at).await);
         prop_assert_eq!(expected, found, "step {} {:?}", at, step);
     }
-    prop_assert_eq!(view(model.store()).await, view(disk.store()).await, "in the end");
+    prop_assert_eq!(view(model.store()).await, view(engine.store()).await, "in the end");
     Ok(())
 }
 
@@ -237,6 +237,14 @@ proptest! {
     #[test]
     fn sqlite_answers_as_the_model_does(steps in prop::collection::vec(step(), 30..50)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(compare(steps))?;
+        runtime.block_on(compare::<OnDisk>(steps))?;
+    }
+
+    #[test]
+    fn postgres_answers_as_the_model_does(steps in prop::collection::vec(step(), 30..50)) {
+        if OnServer::server().is_some() {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(compare::<OnServer>(steps))?;
+        }
     }
 }

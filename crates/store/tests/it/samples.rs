@@ -1,4 +1,4 @@
-//! Runs, leases and results as small as they may be.
+//! Minimal runs, leases and results.
 
 use std::ops::Range;
 
@@ -6,9 +6,9 @@ use bytes::Bytes;
 use record::{
     Finding, Judgment, Role, Scope, Tokens, Trial, Usd, Verdict,
     call::{Spend, SpendLine},
-    pace::Pace,
+    call_times::CallTimes,
     summary::RunState,
-    trial::TurnLatency,
+    trial::{Start, TurnLatency},
 };
 use scenario::{CaseId, Digest, RunId, Strategy, TrialId};
 use store::{Commit, EndedTrial, Lease, Losses, Part, Piece, RunRow, SegmentRow, Store};
@@ -24,7 +24,7 @@ pub(crate) fn run(name: &str) -> RunRow {
         id: id(name),
         name: format!("{name} of the night"),
         plan_digest: Digest::of(PLAN),
-        // Beyond what a signed number holds, as seeds are.
+        // Beyond the range of a signed number, as seeds are.
         seed: u64::MAX - 7,
         planned: u64::MAX,
         state: RunState::Running,
@@ -69,10 +69,12 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
         turns: 4,
         conversations: 1,
         duration_ms: 12_345,
-        latencies: vec![TurnLatency { total_micros: 812_345, ttft_micros: Some(91_000) }],
+        began_at_ms: 1_790_000_000_123,
+        latencies: vec![TurnLatency { total_micros: 812_345, ttft_micros: Some(91_000), ..TurnLatency::default() }],
         unanswered: 1,
         spend: spend(Role::Agent, "a", 3),
-        pace: Pace::default(),
+        call_times: CallTimes::default(),
+        start: Some(Start { at_micros: 5_000_123, late_micros: 123 }),
         judgments: vec![Judgment {
             check: "string_contains".into(),
             name: None,
@@ -88,6 +90,7 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
             weight: 1.0,
             ballots: Vec::new(),
             jury: None,
+            custom: None,
         }],
         keep_transcript: false,
         exhausted: false,
@@ -132,7 +135,7 @@ pub(crate) fn pieces(session: u64, sequence: u64) -> Vec<Bytes> {
     (0..=sequence % 3).map(words).collect()
 }
 
-/// All words of a segment.
+/// All turns of a segment.
 pub(crate) async fn words(store: &impl Store, run: &str, session: u64, sequence: u64) -> Bytes {
     let whole = Piece { sequence, part: Part::Whole };
     store.pieces(&id(run), &[(session, whole)]).await.unwrap().remove(0)
@@ -155,6 +158,7 @@ pub(crate) fn piece(sequence: u64, place: u32) -> Piece {
 pub(crate) fn batch(session: u64, sequence: u64, run: &str, ended: &[(u64, u32)]) -> Commit {
     let ended = ended.iter().map(|(number, epoch)| EndedTrial {
         trial: trial(*number, *epoch),
+        kept: true,
         pieces: (sequence.saturating_sub(1).max(1)..=sequence).map(|sequence| piece(sequence, 0)).collect(),
     });
     Commit {

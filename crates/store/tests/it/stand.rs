@@ -1,6 +1,9 @@
 //! A store under test, and how to close and open it again.
 
-use store::{Memory, Sqlite, Store};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use store::{Memory, Postgres, Sqlite, Store};
 use tempfile::TempDir;
 
 pub(crate) trait Stand: Sized {
@@ -8,7 +11,7 @@ pub(crate) trait Stand: Sized {
 
     async fn new() -> Self;
     fn store(&self) -> &Self::Store;
-    /// As after a restart of the process; the model has nothing to come back from.
+    /// As after a restart of the process; the in-memory model has nothing to restore.
     async fn reopen(self) -> Self;
 }
 
@@ -48,11 +51,71 @@ impl Stand for OnDisk {
         &self.store
     }
 
-    /// Dropped, not closed: what a killed process leaves behind has to be enough.
+    /// Dropped, not closed: the files of a killed process must be enough.
     async fn reopen(self) -> Self {
         let Self { store, folder } = self;
         drop(store);
         let store = Sqlite::open(&folder.path().join("gabfest.db")).await.unwrap();
         Self { store, folder }
+    }
+}
+
+/// A schema of its own in the database that `GABFEST_POSTGRES` names.
+pub(crate) struct OnServer {
+    store: Postgres,
+    address: String,
+}
+
+impl OnServer {
+    /// The address of the server; without one its tests are skipped.
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    pub(crate) fn server() -> Option<String> {
+        let server = std::env::var("GABFEST_POSTGRES").ok();
+        if server.is_none() {
+            eprintln!("SKIPPED: a test on PostgreSQL, GABFEST_POSTGRES is not set");
+        }
+        server
+    }
+
+    /// The address of a new, empty schema.
+    pub(crate) async fn schema(server: &str) -> String {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let schema = format!("store_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let mut connection = PgConnection::connect(server).await.unwrap();
+        let create = format!("drop schema if exists {schema} cascade; create schema {schema}");
+        sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        let more = if server.contains('?') { '&' } else { '?' };
+        format!("{server}{more}options[search_path]={schema}")
+    }
+}
+
+/// As if the holder of the store had been silent for longer than its duty lasts.
+pub(crate) async fn expire_duty(address: &str) {
+    let mut connection = PgConnection::connect(address).await.unwrap();
+    sqlx::query("update duty set lease_until = '-infinity'").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+impl Stand for OnServer {
+    type Store = Postgres;
+
+    async fn new() -> Self {
+        let address = Self::schema(&Self::server().unwrap()).await;
+        let store = Postgres::open(&address, "test").await.unwrap();
+        Self { store, address }
+    }
+
+    fn store(&self) -> &Postgres {
+        &self.store
+    }
+
+    /// Dropped, not closed, as after a kill.
+    async fn reopen(self) -> Self {
+        let Self { store, address } = self;
+        drop(store);
+        expire_duty(&address).await;
+        let store = Postgres::open(&address, "test").await.unwrap();
+        Self { store, address }
     }
 }

@@ -20,9 +20,9 @@ type Bridge = OpenTelemetryTracingBridge<CleanProvider, CleanLogger>;
 static BRIDGE: RwLock<Option<Bridge>> = RwLock::new(None);
 static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
 
-/// The crates whose events are exported. Not those of libraries: a reviewer of a run has no use for them, and exporting
-/// messages about exports would never end.
-const OWN: [&str; 6] = ["coordinator", "gabfest", "listen", "llm", "telemetry", "worker"];
+/// The crates whose events are exported. Events of libraries are left out: a reviewer of a run does not need them, and
+/// exporting messages about exports would never end.
+const OWN: [&str; 7] = ["coordinator", "gabfest", "listen", "llm", "store", "telemetry", "worker"];
 
 /// The filter of exported events.
 fn directives() -> String {
@@ -32,7 +32,7 @@ fn directives() -> String {
 /// The layer that passes events to the exporter. Without an exporter it costs nothing.
 pub(super) fn layer() -> impl Layer<Registry> {
     let (filter, handle) = reload::Layer::new(EnvFilter::new("off"));
-    // A second subscriber is refused where it is installed.
+    // A second subscriber is refused when it is installed.
     let _ = FILTER.set(handle);
     Exported.with_filter(filter)
 }
@@ -50,7 +50,7 @@ pub(crate) fn end() {
 
 fn choose(directives: &str) {
     if let Some(filter) = FILTER.get() {
-        // A subscriber that is gone has nothing to filter.
+        // A dropped subscriber has nothing to filter.
         let _ = filter.reload(EnvFilter::new(directives));
     }
 }

@@ -1,4 +1,4 @@
-//! A writer that redacts: what is written is held until a flush, so that no secret slips through in two halves.
+//! A writer that redacts: it holds its input until a flush, so that no secret gets out in two halves.
 
 use std::{
     borrow::Cow,
@@ -9,16 +9,16 @@ use record::visible;
 
 use redact::redact;
 
-/// What is written, and so how characters that steer a terminal are escaped in it.
+/// The kind of output, which determines how control characters are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Text,
     Json,
-    /// With colours of our own; whoever paints escapes the rest.
+    /// With our own colours; the code that colours escapes the rest.
     Painted,
 }
 
-/// Collects what is written and passes it on redacted, on `flush` and when it is dropped.
+/// Collects its input and passes it on redacted, on `flush` and on drop.
 #[derive(Debug)]
 pub struct Redacting<W: Write> {
     inner: W,
@@ -61,7 +61,7 @@ impl<W: Write> Write for Redacting<W> {
 
 impl<W: Write> Drop for Redacting<W> {
     fn drop(&mut self) {
-        // A sink that fails while it is dropped has nobody to tell.
+        // An error during a drop cannot be reported.
         drop(self.pass_on());
     }
 }

@@ -1,4 +1,4 @@
-//! Every metric that gabfest has: its name, its kind, its labels, and what it says.
+//! All metrics of gabfest: name, kind, labels and meaning.
 
 use std::fmt::Write as _;
 
@@ -9,13 +9,13 @@ use crate::names;
 /// One metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Metric {
-    /// As OTLP has it.
+    /// The name in OTLP.
     pub name: &'static str,
     pub kind: Kind,
-    /// In UCUM, as OpenTelemetry wants it; empty for plain numbers.
+    /// In UCUM, as OpenTelemetry requires; empty for plain numbers.
     pub unit: &'static str,
     pub labels: &'static [&'static str],
-    /// What it says, in a sentence without its full stop.
+    /// Its meaning, as a sentence without the full stop.
     pub help: &'static str,
 }
 
@@ -36,7 +36,7 @@ impl Metric {
         if self.labels.contains(&VERDICT) { MOST_SERIES * Verdict::ALL.len() } else { MOST_SERIES }
     }
 
-    /// As Prometheus has it.
+    /// The name in Prometheus.
     #[must_use]
     pub fn prometheus_name(&self) -> String {
         let mut name = self.name.replace('.', "_");
@@ -72,6 +72,7 @@ const TOKENS: &[f64] = &[
     67_108_864.0,
 ];
 const WAIT_SECONDS: &[f64] = &[0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+const LATE_SECONDS: &[f64] = &[0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 const CONVERSATION_SECONDS: &[f64] =
     &[0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0];
 const COMMIT_SECONDS: &[f64] = &[0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -130,6 +131,12 @@ metrics! { WORKER:
     TURN_FIRST_TOKEN = Kind::Histogram(CALL_SECONDS), "gabfest.turn.time_to_first_token", "s",
         [SUITE, SCENARIO, PERSONA],
         "Time to the first content of the agent's streamed replies";
+    TURN_RESPONSE = Kind::Histogram(CALL_SECONDS), "gabfest.turn.response", "s", [SUITE],
+        "Response time: from the moment a turn is due to the last byte of the reply";
+    TURN_WAIT = Kind::Histogram(WAIT_SECONDS), "gabfest.turn.wait", "s", [SUITE],
+        "Part of the response time that is a wait for rate limits";
+    START_LATE = Kind::Histogram(LATE_SECONDS), "gabfest.start.late", "s", [SUITE],
+        "How much later than its time an arrival of a load started; first attempts only";
     CONVERSATIONS = Kind::Counter, "gabfest.conversations", "{conversation}", [SUITE, SCENARIO, PERSONA, VERDICT],
         "Conversations in the trials that this worker played to their end, counted as in the report";
     TRIALS_PLAYED = Kind::Counter, "gabfest.trials.played", "{trial}", [SUITE, SCENARIO, PERSONA, VERDICT],
@@ -154,12 +161,22 @@ metrics! { COORDINATOR:
         "Slots of all connected workers; state is busy or free";
     QUEUE_DEPTH = Kind::Gauge, "gabfest.queue.depth", "{trial}", [SUITE],
         "Trials that are neither leased nor done; 0 after the end of the run";
-    TRIALS_LENT = Kind::Gauge, "gabfest.trials.lent", "{trial}", [SUITE],
+    TRIALS_LEASED = Kind::Gauge, "gabfest.trials.leased", "{trial}", [SUITE],
         "Trials that workers hold";
     TRIALS_PLANNED = Kind::Gauge, "gabfest.trials.planned", "{trial}", [SUITE],
         "Trials of the latest run";
     TRIALS_DONE = Kind::Gauge, "gabfest.trials.done", "{trial}", [SUITE],
         "Trials of the latest run that are committed";
+    RUN_PAUSED = Kind::Gauge, "gabfest.run.paused", "{run}", [SUITE],
+        "1 while the latest run is paused, else 0";
+    LOAD_OFFERED = Kind::Gauge, "gabfest.load.offered", "{conversation}", [SUITE],
+        "Conversations of the latest run with a load whose time has come; of slots, those that began";
+    LOAD_COMPLETED = Kind::Gauge, "gabfest.load.completed", "{conversation}", [SUITE],
+        "Those of them that ended, dropped ones aside";
+    LOAD_DROPPED = Kind::Gauge, "gabfest.load.dropped", "{conversation}", [SUITE],
+        "Those of them that found no free slot in time";
+    LOAD_RUNNING = Kind::Gauge, "gabfest.load.running", "{conversation}", [SUITE],
+        "Conversations of the load that run now, or wait for a free slot";
     LEASES_GRANTED = Kind::Counter, "gabfest.leases.granted", "{trial}", [],
         "Leased trials; a trial counts once for each lease";
     LEASES_LOST = Kind::Counter, "gabfest.leases.lost", "{trial}", [],
@@ -210,7 +227,7 @@ metrics! { LATEST:
         [names::OPERATION, names::PROVIDER, names::REQUEST_MODEL, names::RESPONSE_MODEL, names::ROLE], "Output tokens of a call";
 }
 
-/// All of them.
+/// All metrics.
 pub(super) fn all() -> impl Iterator<Item = &'static Metric> {
     [WORKER, COORDINATOR, EVERY_PROCESS, LATEST].into_iter().flatten()
 }

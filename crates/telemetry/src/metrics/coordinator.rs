@@ -14,7 +14,7 @@ use record::{
     summary::{RunState, RunVerdict},
 };
 
-pub use self::fleet::{Fleet, Queue};
+pub use self::fleet::{Fleet, Load, Queue};
 use self::now::{BLAMES, Now, STATUSES, lock};
 use super::{
     catalogue,

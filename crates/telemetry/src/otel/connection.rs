@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_hold_nothing_are_told_by_their_names() {
+    fn empty_files_are_reported_by_name() {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
         let error = authorities(path).unwrap_err().to_string();
         assert!(error.ends_with("/Cargo.toml: expected certificates in PEM"), "{error}");

@@ -45,8 +45,8 @@ impl Queue {
         Self { waiting: Arc::default(), most, dropped }
     }
 
-    /// How many of these may wait: all or none, unless there are more than there ever is room for. What may not is
-    /// counted as dropped. The last quarter is for what is urgent.
+    /// How many of these items may be queued: all or none, unless there are more than the queue can ever hold. The rest
+    /// counts as dropped. The last quarter is for urgent items.
     pub(super) fn admits(&self, count: usize, urgent: bool) -> usize {
         let most = if urgent { self.most } else { self.most - self.most / 4 };
         let admitted = |waiting: usize| {

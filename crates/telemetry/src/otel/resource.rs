@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_operator_writes_counts_most_but_for_keys() {
+    fn the_operators_attributes_win_except_keys() {
         redact::register("resource/&\"key");
         let attributes = [("team", "a"), ("service.version", "9"), ("note", "it is resource/&\"key")];
         let attributes = attributes.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();

@@ -26,8 +26,8 @@ impl Spans {
         Self { processor, queue }
     }
 
-    /// Takes the `count` spans of a trace, or none of them where there is no room for all: what is dropped is counted
-    /// and not even made. Those that are not `urgent` leave a part of the queue free.
+    /// Exports the `count` spans of a trace, or none of them if there is no room for all: dropped spans are counted and
+    /// not even built. Spans that are not `urgent` leave a part of the queue free.
     pub fn export(&self, count: usize, urgent: bool, spans: impl Iterator<Item = SpanData>) {
         let admitted = self.queue.admits(count, urgent);
         spans.take(admitted).for_each(|span| self.processor.on_end(span));

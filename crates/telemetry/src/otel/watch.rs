@@ -46,7 +46,7 @@ impl Health {
             first
         };
         if first {
-            tracing::warn!(%signal, error, "telemetry cannot be exported; the run goes on without it");
+            tracing::warn!(%signal, error, "telemetry cannot be exported; the run continues without it");
         }
     }
 

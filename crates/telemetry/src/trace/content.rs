@@ -1,4 +1,4 @@
-//! What was said, as the JSON of the GenAI conventions. Only made where an operator asked for it.
+//! Messages as the JSON of the GenAI conventions. Only built if the operator enables it.
 
 use record::{
     Call, Turn,
@@ -85,13 +85,20 @@ pub(super) fn output(turn: &Turn, call: Option<&Call>, texts: &Texts) -> Option<
 }
 
 fn tool_parts(call: &ToolCall, texts: &Texts) -> Vec<Value> {
-    let arguments = texts.long_text(&call.arguments);
-    let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
-    let id = texts.short_text(&call.id);
-    let name = texts.short_text(&call.name);
-    let mut parts = vec![json!({ "type": "tool_call", "id": id, "name": name, "arguments": arguments })];
+    let mut parts = vec![called(call, texts)];
     if let Some(result) = &call.result {
+        let id = texts.short_text(&call.id);
         parts.push(json!({ "type": "tool_call_response", "id": id, "response": texts.long_text(result) }));
     }
     parts
+}
+
+/// A tool call without its result.
+pub(super) fn called(call: &ToolCall, texts: &Texts) -> Value {
+    let arguments = texts.long_text(&call.arguments);
+    let arguments = serde_json::from_str(&arguments).unwrap_or(Value::String(arguments));
+    json!({
+        "type": "tool_call", "id": texts.short_text(&call.id), "name": texts.short_text(&call.name),
+        "arguments": arguments,
+    })
 }

@@ -1,4 +1,4 @@
-//! Names of traces and spans: functions of what they stand for, so that they are known before and found again after.
+//! Ids of traces and spans: functions of what they identify, so that they are known in advance and found again.
 
 use scenario::{RunId, ids::seed_of};
 
@@ -73,6 +73,13 @@ pub fn tool_span(trace: u128, turn: u32, index: usize) -> u64 {
     within(trace, turn, 1 << 31 | u32::try_from(index).unwrap_or(u32::MAX))
 }
 
+/// A tool call of the simulated user, by its index among those of the turn.
+#[must_use]
+pub fn user_tool_span(trace: u128, turn: u32, index: usize) -> u64 {
+    // The quarter below the agent's tool calls.
+    within(trace, turn, 1 << 30 | u32::try_from(index).unwrap_or(u32::MAX >> 2))
+}
+
 /// Mixes a place into the bits of a trace. Each step is invertible (it is the end of SplitMix64), so the spans of a trace
 /// differ, which is the only requirement.
 fn within(trace: u128, turn: u32, place: u32) -> u64 {
@@ -106,14 +113,15 @@ mod tests {
             spans.extend([turn_span(trace, turn), agent_span(trace, turn)]);
             spans.extend((0..20).map(|index| call_span(trace, turn, index)));
             spans.extend((0..20).map(|index| tool_span(trace, turn, index)));
+            spans.extend((0..20).map(|index| user_tool_span(trace, turn, index)));
         }
-        assert_eq!(spans.len(), 2 + 50 * 42);
+        assert_eq!(spans.len(), 2 + 50 * 62);
         assert!(!spans.contains(&0));
     }
 
     /// Agents store these ids in their traces and logs, so they must not change by accident.
     #[test]
-    fn ids_stay_what_they_were() {
+    fn ids_never_change() {
         let id = trace(&RunId::new("20260101-000000-abcd"), 7, 1);
         let shown = format!("{id:032x} {:016x} {:016x}", trial_span(id), agent_span(id, 3));
         insta::assert_snapshot!(shown);

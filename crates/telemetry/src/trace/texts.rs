@@ -56,6 +56,11 @@ impl Texts {
         cut(redact::redact(text), self.most_bytes)
     }
 
+    /// For a part of a text: at most so many bytes of it.
+    pub(super) fn text_of(&self, text: &str, most: usize) -> String {
+        cut(redact::redact(text), most.min(self.most_bytes))
+    }
+
     /// For a text of parts that are redacted already.
     pub(super) fn cut(&self, clean: String) -> String {
         cut(clean.into(), self.most_bytes)
@@ -102,6 +107,6 @@ mod tests {
         assert_eq!(texts.names.read().unwrap().len(), MOST_NAMES);
         let texts = Texts::new(100);
         assert!(texts.known(&"x".repeat(MOST_SHORT_BYTES + 1)).as_str().ends_with('…'));
-        assert!(texts.names.read().unwrap().is_empty(), "whoever answers chooses the length of a model's name");
+        assert!(texts.names.read().unwrap().is_empty(), "the server chooses the length of a model's name");
     }
 }

@@ -6,6 +6,7 @@ use opentelemetry::{InstrumentationScope, logs::LoggerProvider as _};
 use scenario::RunId;
 
 use super::{
+    call_texts::CallContent,
     evaluation,
     exported::Exported,
     ids::{self, Head},
@@ -64,6 +65,13 @@ impl Traces {
         Self { exported }
     }
 
+    /// For the texts of calls; `None` if no spans with content are exported.
+    #[must_use]
+    pub fn content(&self) -> Option<CallContent> {
+        let exported = self.exported.as_ref().filter(|exported| exported.content && exported.spans.is_some())?;
+        Some(CallContent::new(Arc::clone(exported)))
+    }
+
     /// The trace of a new attempt, and whether it is certainly exported. Agents get its id even if nothing is exported.
     #[must_use]
     pub fn head(&self, run: &RunId, trial: u64, epoch: u32) -> Head {
@@ -78,7 +86,7 @@ impl Traces {
         let Some(exported) = &self.exported else { return };
         let trace = ids::trace(played.run, played.trial.number, played.trial.epoch);
         // Failures skip the sampler: its rate limit is for attempts that it decides about.
-        if played.is_always_told() || exported.sampling.takes(trace) {
+        if played.is_always_exported() || exported.sampling.takes(trace) {
             exported.tell(trace, played);
         }
     }
@@ -86,7 +94,7 @@ impl Traces {
     /// Exports a finished trial. Never blocks.
     pub fn trial(&self, head: Head, played: &Played<'_>) {
         let Some(exported) = &self.exported else { return };
-        if head.taken || played.is_always_told() {
+        if head.taken || played.is_always_exported() {
             exported.tell(head.trace, played);
         }
     }
@@ -104,7 +112,7 @@ impl Exported {
     fn tell(&self, trace: u128, played: &Played<'_>) {
         if let Some(spans) = &self.spans {
             let made = tree::spans(self, trace, played).map(|span| span.data(&self.scope));
-            spans.export(tree::size(played), played.is_always_told(), made);
+            spans.export(tree::size(played), played.is_always_exported(), made);
         }
         if let Some(logger) = &self.logger {
             for judgment in &played.trial.judgments {
@@ -123,7 +131,7 @@ mod tests {
     use crate::otel::config::Sampler;
 
     #[test]
-    fn an_agent_is_told_that_it_is_traced_only_where_it_is() {
+    fn an_agent_learns_that_it_is_traced_only_if_it_is() {
         let run = RunId::new("r");
         let flags = |traces: &Traces| {
             let head = traces.head(&run, 0, 1);

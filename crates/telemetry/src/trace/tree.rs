@@ -10,7 +10,7 @@ use opentelemetry::{
     KeyValue,
     trace::{SpanKind, Status},
 };
-use record::{Judgment, Scope, Turn, Verdict};
+use record::{Judgment, Role, Scope, Turn, Verdict};
 use scenario::Strategy;
 
 pub use self::played::Played;
@@ -28,7 +28,7 @@ use crate::names;
 const MOST_PARAMETERS: usize = 16;
 /// The limit of turns with spans, so that a very long trial does not displace all others.
 const MOST_TURNS: usize = 1_000;
-/// The limit of tool calls of a turn with spans, for the same reason.
+/// The limit of tool calls of each side of a turn with spans, for the same reason.
 const MOST_TOOLS: usize = 100;
 
 /// The time of a judgment. Records do not contain it, so it is the end of what it judges.
@@ -42,7 +42,9 @@ pub(super) fn judged_at(played: &Played<'_>, judgment: &Judgment) -> u64 {
 
 /// The number of spans of an attempt.
 pub(super) fn size(played: &Played<'_>) -> usize {
-    let of_turn = |turn: &Turn| 1 + turn.calls.len() + turn.tool_calls.len().min(MOST_TOOLS);
+    let of_turn = |turn: &Turn| {
+        1 + turn.user_calls().len().min(MOST_TOOLS) + turn.calls.len() + turn.tool_calls.len().min(MOST_TOOLS)
+    };
     let turns = played.turns.iter().take(MOST_TURNS).map(of_turn);
     2 + played.calls.len().min(MOST_TURNS) + turns.sum::<usize>()
 }
@@ -59,7 +61,10 @@ pub(super) fn spans<'a>(
     let turns = played.turns.iter().take(MOST_TURNS).flat_map(move |turn| {
         let (of_calls, of_tools) = (shared.clone(), shared.clone());
         let calls = turn.calls.iter().enumerate();
-        let tools = turn.tool_calls.iter().enumerate().take(MOST_TOOLS);
+        let tools = [(Role::UserSim, turn.user_calls()), (Role::Agent, &*turn.tool_calls)];
+        let tools = tools.into_iter().flat_map(|(role, calls)| {
+            calls.iter().enumerate().take(MOST_TOOLS).map(move |(index, tool)| (role, index, tool))
+        });
         std::iter::once(turn::span(exported, trace, played, turn, &shared))
             .chain(calls.map(move |call| call::span(exported, trace, played, Some(turn), call, &of_calls)))
             .chain(tools.map(move |tool| tool::span(exported, trace, played, turn, tool, &of_tools)))

@@ -35,6 +35,7 @@ static PLAY: LazyLock<RegexSet> = LazyLock::new(|| {
         r" as the (?:user|customer) i (?:would|should|will) ",
         r" the user (?:wants|would|should|asks|is asking) ",
         r" (?:role ?playing|simulating) (?:a|the|an) (?:user|customer|person) ",
+        r" the other side (?:has|says|said|wants|asks|asked|needs|offers|offered|provided) ",
         r" meine persona ",
         r" (?:laut|gemass) (?:meiner |der |den )?(?:anweisung|anweisungen|rollenbeschreibung) ",
         r" (?:simulierte[rn]?|gespielte[rn]?) (?:nutzer|kunde|kunden|person) ",

@@ -133,6 +133,7 @@ pub(super) const LIKELY: &[&str] = &[
     r" so you (?:can|would|should|need to) ",
     r" you need (?:to have |to find |to use )?an? (?:[a-z]+ ){1,2}",
     r" but i can (?:explain|help|provide|offer|guide) ",
+    r"(?:^|[.?]) to (?:add|bake|book|cook|find|get|make|solve|subtract|multiply|prepare|reset)(?: [a-z0-9]+){1,20} you (?:can|could|have to|must|need|should|would) [^.?]*[.]",
     // German
     r" gerne? geschehen [.]",
     r" gute frage [.]",

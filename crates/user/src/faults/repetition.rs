@@ -20,7 +20,7 @@ const SAME: f64 = 0.8;
 /// Lines with fewer words, such as `Yes, please do.`, are said again by people too.
 const FEWEST_WORDS: usize = 5;
 /// The share of a line's pieces above which it repeats the agent.
-const PARROTED: f64 = 0.65;
+const PARROTED: f64 = 0.7;
 /// Three-word pieces of a line that can repeat the agent: people repeat short pieces, such as a date, to confirm them.
 const FEWEST_PARROTED: usize = 5;
 

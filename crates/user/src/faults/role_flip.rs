@@ -1,29 +1,21 @@
 //! `role_flip`: the user speaks as the assistant.
 //!
 //! [`phrases`](super::phrases) are searched in the folded text. A phrase that only an assistant says is enough. A phrase that
-//! people say too, such as `you're welcome`, needs a second one. A user that asks the agent's own question, or says in the
-//! agent's words what the agent does, has lost its role too.
+//! people say too, such as `you're welcome`, needs a second one. A user that speaks in the agent's [own words](super::borrowed), or
+//! explains what it wants to learn, has lost its role too.
 
 use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
 use super::{
-    fold,
+    borrowed, fold,
     phrases::{CERTAIN, LIKELY},
     scene::{Line, Scene},
 };
 
-/// So many last words of a question of the agent are the question.
-const QUESTION: usize = 6;
-/// Turns whose questions are looked for.
-const TURNS_BEFORE: usize = 3;
-/// Shorter questions, such as `Which one?`, are asked by both sides.
-const SHORTEST_QUESTION: usize = 5;
-/// Shorter statements, such as `I see it.`, are made by both sides.
-const SHORTEST_STATEMENT: usize = 4;
-/// Folded words by which the agent speaks of itself.
-const SELVES: [&str; 12] = ["i", "ill", "im", "ive", "we", "weve", "were", "ich", "wir", "yo", "nosotros", "nosotras"];
+/// Shorter sentences, such as `To add them?`, explain nothing.
+const SHORTEST_EXPLANATION: usize = 6;
 
 static CERTAINLY: LazyLock<RegexSet> = LazyLock::new(|| set(CERTAIN));
 static PERHAPS: LazyLock<RegexSet> = LazyLock::new(|| set(LIKELY));
@@ -50,7 +42,7 @@ pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>, folded: &str) -> Option<S
     if likely.len() > 1 {
         return Some(likely.join(" … "));
     }
-    script(line).or_else(|| echo(scene, folded)).or_else(|| copied(scene, folded))
+    script(line).or_else(|| explains(scene, folded)).or_else(|| borrowed::find(line, scene, folded))
 }
 
 /// The agent's name in front of the words, or the names of both sides.
@@ -65,38 +57,24 @@ fn script(line: &Line<'_>) -> Option<String> {
     (is_first || labels.len() > 1).then(names)
 }
 
-/// The question of the agent that the user asks.
-fn echo(scene: &Scene<'_>, folded: &str) -> Option<String> {
-    if !folded.contains('?') {
-        return None;
-    }
-    // Of any length, if nothing else was said.
-    if fold::sentences(scene.heard()) == folded {
-        return Some(folded.trim().to_owned());
-    }
-    let heard = scene.earlier.iter().rev().take(TURNS_BEFORE).map(|exchange| &*exchange.agent);
-    heard.filter(|agent| agent.contains('?')).find_map(|agent| {
-        let heard = fold::sentences(agent);
-        let questions = heard.split_inclusive(['.', '?']).filter(|sentence| sentence.ends_with('?'));
-        let ends = questions.filter_map(|question| {
-            // The mark is a word of its own.
-            let words: Vec<&str> = question.split_whitespace().collect();
-            let end = &words[words.len().saturating_sub(QUESTION + 1)..];
-            (end.len() > SHORTEST_QUESTION).then(|| end.join(" "))
-        });
-        ends.into_iter().find(|end| folded.contains(&format!(" {end}")))
-    })
-}
-
-/// A statement of the agent about itself, said by the user as its own: one sentence of each side, word for word.
-fn copied(scene: &Scene<'_>, folded: &str) -> Option<String> {
-    let heard = fold::sentences(scene.heard());
-    let statements = heard.split_inclusive(['.', '?']).filter_map(|sentence| sentence.strip_suffix('.'));
-    let mut of_itself = statements.map(str::trim).filter(|statement| {
-        let mut words = statement.split(' ');
-        words.clone().count() >= SHORTEST_STATEMENT && words.any(|word| SELVES.contains(&word))
-    });
-    of_itself.find(|statement| folded.contains(&format!(" {statement} "))).map(str::to_owned)
+/// An explanation of what the user wants to learn: `To add fractions, find …` of a user that wants to know how to add fractions, and
+/// `To know the sum, you need …` of one that wants to know the sum.
+fn explains(scene: &Scene<'_>, folded: &str) -> Option<String> {
+    let is_explanation = |own: &&str| own.starts_with("to ") && !borrowed::is_of_speaker(own);
+    let mut explanations = borrowed::statements(folded).filter(is_explanation);
+    let is_wanted = |own: &&str| {
+        let words: Vec<&str> = own.split(' ').collect();
+        if words.len() < SHORTEST_EXPLANATION {
+            return false;
+        }
+        let how = format!(" how to {} ", words[1]);
+        let aim = words.contains(&"you").then(|| format!(" {} ", words[..3].join(" ")));
+        scene.wishes.iter().any(|wish| {
+            let wish = format!(" {} ", fold::words(wish).trim());
+            wish.contains(&how) || aim.as_ref().is_some_and(|aim| wish.contains(aim.as_str()))
+        })
+    };
+    explanations.find(is_wanted).map(str::to_owned)
 }
 
 /// What an expression matched; compiled only once there is a fault to explain.

@@ -1,4 +1,4 @@
-//! What a detector looks at: the draft, and the scenario and conversation around it.
+//! The input of a detector: the draft, and its scenario and conversation.
 
 use std::borrow::Cow;
 
@@ -10,20 +10,22 @@ pub struct Line<'a> {
     pub done: bool,
 }
 
-/// What the user was given and what was said so far.
+/// The user's instructions, and the conversation so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scene<'a> {
-    /// The instructions that the model got: none of their words belong in the conversation.
+    /// The model's instructions: none of their text belongs in the conversation.
     pub instructions: &'a [&'a str],
-    /// What the user wants, and may say in these very words: the objective and the parts of the goal.
+    /// The user's wishes, which it may write verbatim: the objective and the parts of the goal.
     pub wishes: &'a [&'a str],
-    /// What else the user knows: persona, constraints, results of its own tools.
+    /// Other knowledge of the user: persona, constraints, results of its own tools.
     pub known: &'a [&'a str],
     pub facts: &'a [Fact<'a>],
     /// Oldest first.
     pub earlier: &'a [Exchange<'a>],
-    /// The most words that a line should have.
+    /// The most words that a line may have.
     pub most_words: Option<u32>,
+    /// The most sentences that a line may have.
+    pub most_sentences: Option<u32>,
     /// The language of the user's lines, as an ISO 639 code or a tag such as `de-CH`.
     pub language: Option<&'a str>,
 }
@@ -45,7 +47,7 @@ pub enum Tell<'a> {
     Never,
 }
 
-/// A turn as the user heard it.
+/// A turn as the user sees it.
 #[derive(Debug, Clone)]
 pub struct Exchange<'a> {
     pub user: Cow<'a, str>,
@@ -53,18 +55,18 @@ pub struct Exchange<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// Every text from which the user can know something.
+    /// All texts from which the user can know something.
     pub(super) fn sources(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let facts = self.facts.iter().map(|fact| fact.value);
         self.wishes.iter().chain(self.known).copied().chain(facts).chain(self.said())
     }
 
-    /// What both sides said.
+    /// The messages of both sides.
     pub(super) fn said(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.earlier.iter().flat_map(|exchange| [&*exchange.user, &*exchange.agent])
     }
 
-    /// What the agent said last; empty before its first words.
+    /// The agent's last message; empty before its first one.
     pub(super) fn heard(&self) -> &'a str {
         self.earlier.last().map_or("", |exchange| &exchange.agent)
     }

@@ -126,7 +126,7 @@ fn a_language_without_a_code_is_not_examined() {
 
 #[test]
 fn the_worst_fault_comes_first_and_each_has_a_reason() {
-    let scene = Scene { most_words: Some(2), ..Scene::default() };
+    let scene = Scene { most_words: Some(4), ..Scene::default() };
     let line = Line { say: "How can I help you today, my dear friend?", done: false };
     let faults = examine(&line, &scene);
     let kinds: Vec<_> = faults.iter().map(|fault| (fault.kind, fault.severity)).collect();
@@ -143,20 +143,56 @@ fn a_user_that_speaks_in_the_agents_words_is_found() {
     use Severity::{Critical, Minor};
     let refund = "Thank you. I will refund 30 EUR.";
     let returned = "You can return the item to the store.";
+    let lesson = "To add fractions, you need to have a common denominator. Which one?";
+    let seat = "The voucher covers it. Which seat number would you like?";
+    let sitz = "Das passt. Welchen Platz möchten Sie?";
+    let trains = "Good morning! Trains leave at 6:25, at 8:25 and at 12:03. Which one?";
     for (heard, say, expected) in [
         (refund, "I will refund 30 EUR.", &[(RoleFlip, Critical)][..]),
         (refund, "OK, I will refund 30 EUR. Thanks.", &[(RoleFlip, Critical)]),
         (refund, "You will refund 30 EUR? Great.", &[]),
         (refund, "Thank you.", &[]),
         ("Which train?", "Which train?", &[(RoleFlip, Critical)]),
+        ("Which train?", "Okay, which train?", &[(RoleFlip, Critical)]),
         ("Which train?", "Which train is faster?", &[]),
         ("Thank you!", "Thank you!", &[]),
         (refund, "You said \"I will refund 30 EUR.\" and nothing came.", &[]),
         ("Ich schaue das gleich nach.", "Ich schaue das gleich nach.", &[(RoleFlip, Critical)]),
+        (returned, "You can return the item to the store.", &[(RoleFlip, Critical), (Repetition, Minor)]),
         (returned, "I can return the item to the store.", &[(Repetition, Minor)]),
         (returned, "So I can return the item to the store?", &[]),
         (returned, "The store is too far for me to return the item.", &[]),
         ("There is a train on 12 June at 8:25.", "The one on 12 June at 8:25, please.", &[]),
+        (lesson, "To add fractions, you need a common denominator.", &[(RoleFlip, Critical)]),
+        (lesson, "Then you need to have a common denominator.", &[(RoleFlip, Critical), (Repetition, Minor)]),
+        (seat, "Which seat number do you want?", &[(RoleFlip, Critical)]),
+        (seat, "Which seat number would you like me to take?", &[]),
+        (seat, "Which seat numbers do you have?", &[]),
+        (seat, "Would you like an extra coin for that?", &[]),
+        (sitz, "Welchen Platz wollen Sie?", &[(RoleFlip, Critical)]),
+        (sitz, "Welchen Platz haben Sie denn noch?", &[]),
+        ("Is it a penguin?", "Is it a bird?", &[(RoleFlip, Critical)]),
+        ("Is it a penguin?", "Yes! Is it your turn now?", &[]),
+        ("Is it plugged in?", "Is it about the plug that came in the box?", &[]),
+        ("Is it plugged in?", "Why?", &[]),
+        (lesson, "I see. You need to have a common denominator to add fractions?", &[]),
+        (lesson, "So I need to have a common denominator.", &[]),
+        (
+            "I can offer you a voucher of 10 EUR for the delay.",
+            "You offered me a voucher of 10 EUR for the delay.",
+            &[],
+        ),
+        (
+            "Du kannst den Artikel im Laden abgeben.",
+            "Du kannst den Artikel im Laden abgeben.",
+            &[(RoleFlip, Critical), (Repetition, Minor)],
+        ),
+        ("Du kannst den Artikel im Laden abgeben.", "Ich gebe den Artikel dann im Laden ab.", &[]),
+        (trains, "Trains leave at 6:25, at 8:25 and at 12:03.", &[(RoleFlip, Critical), (Repetition, Minor)]),
+        (trains, "Trains leave at 6:25, at 8:25 and at 12:03. Which one do you want?", &[(RoleFlip, Critical)]),
+        (trains, "Trains leave at 6:25, at 8:25 and at 12:03. I'll take the last one, the one at noon.", &[]),
+        (trains, "leave at 6:25, at 8:25 and at 12:03", &[(Repetition, Minor)]),
+        (trains, "Then at 8:25, not at 6:25 and not at 12:03.", &[]),
     ] {
         let earlier = turns(&[("Hi, my order of 30 EUR arrived broken.", heard)]);
         assert_eq!(found(say, &Scene { earlier: &earlier, ..Scene::default() }), expected, "{say}");
@@ -172,4 +208,16 @@ fn asking_what_the_other_side_wants_is_the_assistants_part() {
     let lecture = "To add them you need a common denominator. So you can rewrite 1/2 as 3/6, and now you can add.";
     assert_eq!(found(lecture, &scene), [(FaultKind::RoleFlip, Severity::Critical)]);
     assert_eq!(found("So you can do that today?", &scene), []);
+    let scene = Scene { wishes: &["to understand how to add 1/2 and 1/3", "to know the sum"], ..scene };
+    for (say, is_flip) in [
+        ("To add fractions, find a common denominator, then add the numerators.", true),
+        ("To add fractions I have to find something common?", false),
+        ("To add them do you need a common number?", false),
+        ("To Bergen on the next day, for one person.", false),
+        ("To add.", false),
+        ("To know the sum, you need to look at both numbers.", true),
+        ("To know the sum is what everybody here wants.", false),
+    ] {
+        assert_eq!(!found(say, &scene).is_empty(), is_flip, "{say}");
+    }
 }

@@ -5,7 +5,7 @@ use whatlang::Lang;
 
 use super::scene::{Line, Scene};
 
-/// Shorter drafts are greetings, names and numbers, in which a language cannot be told. Letters that are not ASCII count twice.
+/// Shorter drafts are greetings, names and numbers, too short to recognise a language. Letters that are not ASCII count twice.
 const FEWEST_LETTERS: usize = 24;
 /// One common word in so many proves the language, whatever the statistics of its letters say.
 const WORDS_FOR_EACH_COMMON: usize = 6;

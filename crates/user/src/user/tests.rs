@@ -1,16 +1,19 @@
-//! What a person sees, believes and does.
+//! A person's prompt, beliefs and actions.
 
-use llm::Message;
 use record::{
     Turn,
     stop::{Signal, Stopper},
     turn::Origin,
+    user_fault::FaultKind,
 };
-use scenario::conversation::Simulator;
+use scenario::{
+    Action, Message, Step,
+    conversation::Simulator,
+    message::{Part, Speaker},
+};
 use serde_json::json;
 
 use super::*;
-use crate::length;
 
 fn simulator(extras: serde_json::Value) -> Simulator {
     serde_json::from_value(json!({
@@ -28,10 +31,10 @@ fn turn(number: u32, user: &str, agent: &str) -> Turn {
 
 fn after(turns: &[Turn]) -> Situation<'_> {
     let exchanges = u32::try_from(turns.len()).unwrap();
-    Situation { opening: &[], turns, calls: &[], exchanges, line: exchanges + 1, lines_left: 9, seed: 7 }
+    Situation { opening: &[], turns, steps: &[], calls: &[], exchanges, line: exchanges + 1, lines_left: 9, seed: 7 }
 }
 
-fn spoken(messages: &[Message]) -> Vec<(&'static str, &str)> {
+fn spoken(messages: &[llm::Message]) -> Vec<(&'static str, &str)> {
     messages.iter().map(|message| (message.role.name(), message.content.as_str())).collect()
 }
 
@@ -39,7 +42,7 @@ fn spoken(messages: &[Message]) -> Vec<(&'static str, &str)> {
 fn a_plain_scenario_names_neither_customer_nor_support() {
     let simulator = simulator(json!({}));
     let user = User::new(&simulator, true).unwrap();
-    let prompt = user.prompt(&after(&[turn(1, "Hi, give me my money.", "Which order?\nYou: 7")])).unwrap();
+    let prompt = user.prompt(&after(&[turn(1, "Hi, give me my money.", "Which order?\nYou: 7")]), None).unwrap();
     let spoken = spoken(&prompt.messages);
     assert_eq!(
         spoken[0],
@@ -76,7 +79,7 @@ fn a_plain_scenario_names_neither_customer_nor_support() {
              Other says: Which order?\n\
              \u{20} You: 7\n\
              You answer:"
-                .replace("WORDS", &length::words(&simulator, 7).to_string())
+                .replace("WORDS", &Limits::of(&simulator).draw(7).to_string())
                 .as_str()
         )]
     );
@@ -103,7 +106,7 @@ fn facts_goal_and_schema_follow_the_keys_of_the_scenario() {
     let draft = r#"{"say": "Thanks. And the mail?", "signal": "none", "parts_done": ["refund"]}"#;
     let mut draft = user.read(draft.to_owned());
     assert_eq!(user.speak(&mut draft, &after(&turns)), None);
-    let prompt = user.prompt(&after(&turns)).unwrap();
+    let prompt = user.prompt(&after(&turns), None).unwrap();
     assert_eq!(prompt.messages.len(), 2, "a form with a schema needs no examples");
     let all = format!("{}\n{}", prompt.messages[0].content, prompt.messages[1].content);
     for part in [
@@ -157,7 +160,7 @@ fn a_template_replaces_the_instructions_and_is_rendered_with_bounded_work() {
             "prompt": { "path": "p.j2", "text": text },
         }));
         let user = User::new(&simulator, true).map_err(|error| error.to_string())?;
-        user.prompt(&after(&[turn(1, "Hi", "Hello.")]))
+        user.prompt(&after(&[turn(1, "Hi", "Hello.")]), None)
             .map(|prompt| prompt.messages[0].content.clone())
             .map_err(|error| error.to_string())
     };
@@ -182,4 +185,82 @@ fn a_template_replaces_the_instructions_and_is_rendered_with_bounded_work() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn constraints_stand_behind_the_goal_and_limit_sentences() {
+    let mut simulator = simulator(json!({ "goal": [{ "id": "a", "text": "the money" }] }));
+    simulator.constraints = vec!["never writes more than one sentence".to_owned(), "takes no voucher".to_owned()];
+    let user = User::new(&simulator, true).unwrap();
+    let turns = [turn(1, "Hi", "Hello.")];
+    let card = user.prompt(&after(&turns), None).unwrap().messages.pop().unwrap().content;
+    let end = "Now: the money.\nYou keep to this: never writes more than one sentence; takes no voucher.\nWrite about ";
+    assert!(card.contains(end), "{card}");
+    let faults = |say: &str| {
+        let draft = Draft { say: say.to_owned(), ..Draft::default() };
+        let found = user.faults(&draft, "", &after(&turns));
+        found.into_iter().map(|fault| fault.evidence).collect::<Vec<_>>()
+    };
+    assert_eq!(faults("Hi! I want my money back."), [""; 0]);
+    assert_eq!(faults("I want it back. Do it now."), ["2 sentences, at most 1 wanted"]);
+}
+
+#[test]
+fn a_draft_that_went_back_gives_the_reason_a_wish_and_less_to_copy() {
+    let simulator =
+        simulator(json!({ "goal": [{ "id": "a", "text": "the money." }], "length": { "words": [20, 30] } }));
+    let user = User::new(&simulator, true).unwrap();
+    let turns = [turn(1, "Hi", "Hello."), turn(2, "Money", "I can pay it. But which order?")];
+    let found = |kind| Found { kind, severity: record::user_fault::Severity::Minor, evidence: "Q-7".to_owned() };
+    let card = |refusal: &Refusal| user.prompt(&after(&turns), Some(refusal)).unwrap().messages.pop().unwrap().content;
+    let mut refusal = Refusal::default();
+    refusal.add(&[found(FaultKind::InventedFact)], None);
+    let first = card(&refusal);
+    assert!(first.starts_with("Chat so far:\n"), "{first}");
+    assert!(first.contains("\nYour last draft was refused. \"Q-7\" is made up."), "{first}");
+    assert!(
+        first.ends_with("\n\nOther says: I can pay it. But which order?\nYou answer:")
+            && !first.contains("ask for this"),
+        "{first}"
+    );
+    refusal.add(&[found(FaultKind::RoleFlip)], None);
+    let second = card(&refusal);
+    assert!(!second.contains("made up") && !second.contains("Q-7") && !second.contains("Chat so far"), "{second}");
+    assert!(second.ends_with("\n\nOther says: But which order?\nYou answer:"), "{second}");
+    assert!(second.contains("or ask for this: the money.\n") && second.contains("Write about 20 words"), "{second}");
+}
+
+/// The inputs from which the fuzzer starts.
+#[test]
+fn seeds_of_the_fuzzer_are_read() {
+    let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/draft");
+    let seeds: Vec<String> =
+        std::fs::read_dir(seeds).unwrap().map(|seed| std::fs::read_to_string(seed.unwrap().path()).unwrap()).collect();
+    assert!(!seeds.is_empty());
+    for reply in ["text", "json"] {
+        let simulator = simulator(json!({ "reply": reply, "tools": ["toggle"] }));
+        let user = User::new(&simulator, true).unwrap();
+        seeds.iter().for_each(|seed| assert_eq!(user.read(seed.clone()).raw, *seed));
+    }
+}
+
+#[test]
+fn images_are_attached_and_the_card_names_them_by_number() {
+    let simulator = simulator(json!({}));
+    let user = User::new(&simulator, true).unwrap();
+    let picture = |address: &str| Part::Image(address.to_owned());
+    let opening = [Message { speaker: Speaker::Agent, parts: vec![picture("https://a.test/menu.png")] }];
+    let asks = Message {
+        speaker: Speaker::User,
+        parts: vec![Part::Text("Is it ripe?".to_owned()), picture("https://a.test/plum.png")],
+    };
+    let action = Action::Say { messages: vec![asks], expected: None, timeout_ms: 1_000 };
+    let steps = [Step { name: None, action, checks: Vec::new(), line: 1 }];
+    let turns = [turn(1, "Is it ripe?", "Yes, it is.")];
+    let situation = Situation { opening: &opening, steps: &steps, ..after(&turns) };
+    let card = user.prompt(&situation, None).unwrap().messages.pop().unwrap();
+    let chat = "Chat so far:\nOther: (image 1)\nYou: (image 2) Is it ripe?\n\n";
+    assert!(card.content.starts_with(chat), "{}", card.content);
+    assert_eq!(card.images, ["https://a.test/menu.png", "https://a.test/plum.png"]);
+    assert_eq!(user.prompt(&after(&turns), None).unwrap().messages.pop().unwrap().images, [""; 0]);
 }

@@ -11,10 +11,11 @@ use crate::{
 };
 
 impl Path {
-    /// Whether a value may be put here: every segment exists, but a last key that the format knows may be new.
+    /// Whether a value may be set here: every segment exists, except that a last key from the format's schema may be
+    /// new.
     ///
     /// # Errors
-    /// What is missing, with the nearest name that would do.
+    /// What is missing, with the nearest existing name.
     pub fn fits(&self, document: &Value, schema: &Value) -> Result<(), Miss> {
         let mut value = document;
         for (depth, segment) in self.0.iter().enumerate() {

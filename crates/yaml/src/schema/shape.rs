@@ -1,4 +1,4 @@
-//! What a JSON Schema says about one place of a document: which keys it knows there and which must be.
+//! The JSON Schema of one place in a document: its known and its required keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::path::Segment;
 
-/// The schemas that may apply at one place; several where the format has a choice.
+/// The schemas that may apply at one place; several if the format has a choice.
 #[derive(Debug, Clone)]
 pub struct Shape<'a> {
     root: &'a Value,
@@ -22,13 +22,13 @@ impl<'a> Shape<'a> {
         shape
     }
 
-    /// The shape of what stands at a path.
+    /// The shape at a path.
     #[must_use]
     pub fn at(&self, path: &[Segment]) -> Self {
         path.iter().fold(self.clone(), |shape, segment| shape.below(segment))
     }
 
-    /// The known keys and what they are for.
+    /// The known keys and their descriptions.
     #[must_use]
     pub fn keys(&self) -> BTreeMap<String, String> {
         let mut keys = BTreeMap::new();
@@ -51,7 +51,13 @@ impl<'a> Shape<'a> {
         choices.fold(first, |all, choice| all.intersection(&names(choice)).cloned().collect())
     }
 
-    /// Whether the schema says nothing about this place.
+    /// The smallest number that is allowed here.
+    #[must_use]
+    pub fn least(&self) -> Option<u64> {
+        self.choices.iter().find_map(|choice| choice["minimum"].as_u64())
+    }
+
+    /// Whether the schema does not describe this place.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         self.choices.is_empty()
@@ -66,7 +72,7 @@ impl<'a> Shape<'a> {
         !self.choices.iter().all(constrains)
     }
 
-    /// Whether nothing but a mapping will do here.
+    /// Whether only a mapping is allowed here.
     #[must_use]
     pub fn takes_only_mappings(&self) -> bool {
         !self.choices.is_empty() && self.choices.iter().all(|choice| choice["type"] == "object")
@@ -88,7 +94,7 @@ impl<'a> Shape<'a> {
 
     /// Follows references and spreads choices.
     fn add(&mut self, schema: &'a Value, depth: usize) {
-        // Schemas of ours do not refer to themselves without a key between; this is for those that would.
+        // Our schemas do not refer to themselves without a key in between; this guards against those that would.
         if depth > 8 {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-/// No address is ever shown: it may hold a password.
+/// No error shows an address: it may hold a password.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("resolve its address: {0}")]
@@ -60,12 +60,12 @@ pub enum Error {
     TimedOut(Duration),
 }
 
-/// Where in a file a statement failed, as exactly as the database says.
+/// Where in a file a statement failed, as exactly as the database reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatementPlace {
     /// From 1.
     pub statement: u64,
-    /// From 1; SQLite does not tell.
+    /// From 1; SQLite does not report it.
     pub line: Option<usize>,
 }
 

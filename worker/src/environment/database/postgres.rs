@@ -1,5 +1,5 @@
-//! Filling a PostgreSQL database. The server's own rights hold a scenario's SQL back from files and programs; where
-//! the role of the connection has such rights, the SQL is read first ([`strict`]).
+//! Seeds a PostgreSQL database. The permissions of the role keep a scenario's SQL away from files and programs. If the
+//! role has such permissions, the SQL is checked first ([`strict`]).
 
 use std::str::FromStr as _;
 
@@ -15,16 +15,17 @@ use super::{
     strict,
 };
 
-/// Superusers, the three roles that PostgreSQL made for this, who may become one of them, and before PostgreSQL 16
-/// who may give himself such a role.
-const MIGHTY: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_roles r \
+/// Superusers, members of PostgreSQL's three roles for files and programs, roles that may become one of them, and
+/// before PostgreSQL 16 roles that may grant themselves one.
+const PRIVILEGED: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_roles r \
     WHERE pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER') AND (r.rolsuper \
     OR r.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program') \
     OR (r.rolcreaterole AND pg_catalog.current_setting('server_version_num')::int < 160000)))";
 
-/// What must be so for the server to read SQL as [`super::sql`] does. No schema and no operator of a scenario can
-/// change what `SHOW` says.
-const READS_ALIKE: [(&str, &str); 2] = [("SHOW standard_conforming_strings", "on"), ("SHOW client_encoding", "UTF8")];
+/// Settings with which the server reads SQL as [`super::sql`] does. No schema or operator of a scenario can change what
+/// `SHOW` returns.
+const PARSER_SETTINGS: [(&str, &str); 2] =
+    [("SHOW standard_conforming_strings", "on"), ("SHOW client_encoding", "UTF8")];
 
 pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Result<(), Error> {
     let options = PgConnectOptions::from_str(address).map_err(Error::Address)?.disable_statement_logging();
@@ -40,7 +41,7 @@ pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Res
     connection.close().await.map_err(Error::Connect)
 }
 
-/// What of the SQL the role of the connection must not run, if it may reach the server's files and programs.
+/// The part of the SQL that must not run, if the role may reach the server's files and programs.
 pub(super) async fn refused_to_role(
     connection: &mut PgConnection,
     sql: &str,
@@ -49,12 +50,12 @@ pub(super) async fn refused_to_role(
 }
 
 async fn is_mighty(connection: &mut PgConnection) -> Result<bool, Error> {
-    sqlx::query_scalar(MIGHTY).fetch_one(connection).await.map_err(Error::Connect)
+    sqlx::query_scalar(PRIVILEGED).fetch_one(connection).await.map_err(Error::Connect)
 }
 
 async fn refused_here(connection: &mut PgConnection, sql: &str) -> Result<Option<(StatementPlace, String)>, Error> {
     Ok(match strict::check(sql) {
-        Ok(()) if reads_alike(connection).await? => None,
+        Ok(()) if has_known_parser_settings(connection).await? => None,
         Ok(()) => Some((
             StatementPlace { statement: 1, line: None },
             "another `standard_conforming_strings` or `client_encoding`".to_owned(),
@@ -63,8 +64,8 @@ async fn refused_here(connection: &mut PgConnection, sql: &str) -> Result<Option
     })
 }
 
-async fn reads_alike(connection: &mut PgConnection) -> Result<bool, Error> {
-    for (question, expected) in READS_ALIKE {
+async fn has_known_parser_settings(connection: &mut PgConnection) -> Result<bool, Error> {
+    for (question, expected) in PARSER_SETTINGS {
         let found: String = sqlx::query_scalar(question).fetch_one(&mut *connection).await.map_err(Error::Connect)?;
         if found != expected {
             return Ok(false);
@@ -73,7 +74,7 @@ async fn reads_alike(connection: &mut PgConnection) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Counts the statements that are done, to name the one that is not.
+/// Counts finished statements, to name the one that failed.
 async fn run(
     file: &str,
     sql: &str,
@@ -93,7 +94,7 @@ async fn run(
     }
 }
 
-/// PostgreSQL gives the character, from 1, in what it was sent.
+/// PostgreSQL reports the character, from 1, in the text that it was sent.
 fn line_of(error: &sqlx::Error, sql: &str) -> Option<usize> {
     let error = error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()?;
     match error.position()? {

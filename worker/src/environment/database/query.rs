@@ -9,7 +9,7 @@ use serde_json::Value;
 use self::limits::TIME;
 use super::{Engine, error::Error};
 
-/// The rows of one statement. `trusted`: it may reach what the role of the connection may, but it still only reads.
+/// The rows of one statement. `trusted`: it may read whatever the role of the connection may read. It never writes.
 pub(crate) async fn rows(
     address: &str,
     sql: &str,
@@ -36,7 +36,7 @@ pub(crate) async fn digest(address: &str, table: &str) -> Result<String, Error> 
     tokio::time::timeout(TIME, looking).await.map_err(|_| Error::SlowQuery(TIME))?
 }
 
-/// `shop.customers` as `"shop"."customers"`: both databases write names so.
+/// `shop.customers` as `"shop"."customers"`, the quoting of both databases.
 fn quoted(table: &str) -> String {
     let parts: Vec<String> = table.split('.').map(|part| format!("\"{}\"", part.trim().replace('"', "\"\""))).collect();
     parts.join(".")

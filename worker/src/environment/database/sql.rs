@@ -1,7 +1,8 @@
-//! The words of PostgreSQL's SQL, read as the server reads them: comments nest, names fold, and texts have five forms.
+//! A tokenizer of PostgreSQL's SQL that reads as the server does: comments nest, names fold, and strings have five
+//! forms.
 //!
-//! Who checks SQL by these words must see everything that the server would. So what could hide something, such as a
-//! name in Unicode escapes, is a token of its own, to be refused.
+//! A check of SQL by these tokens must see everything that the server sees. Anything that could hide something, such as
+//! a name in Unicode escapes, is a token of its own, which the check refuses.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
@@ -9,9 +10,9 @@ pub(super) enum Token {
     Word(String),
     /// A name in quotes.
     Name(String),
-    /// A text in quotes or between dollars, as it is without them.
+    /// A string in quotes or between dollar signs, without the delimiters.
     Text(String),
-    /// Something that may be read in two ways; the text says what it is.
+    /// Something with two readings; the text describes it.
     Unclear(&'static str),
     Sign(char),
 }
@@ -195,13 +196,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Nothing behind it is read, since its end is unclear.
+    /// Stops reading, since the end of this token is unclear.
     fn unclear(&mut self, what: &'static str) -> Token {
         self.at = self.text.len();
         Token::Unclear(what)
     }
 
-    /// A text goes on in the next quotes when nothing but blanks stands between.
+    /// A string continues in the next quotes if only white space is between them.
     fn continues(&mut self) -> bool {
         let end = self.at;
         self.skip_blanks();
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_end_where_the_server_ends_them() {
+    fn texts_end_as_on_the_server() {
         for (sql, expected) in [
             ("'a''b' x", "a'b"),
             ("'a\\' x", "a\\"),
@@ -277,7 +278,7 @@ mod tests {
             ("$$a'b$$ x", "a'b"),
             ("$t$a$$b$t$ x", "a$$b"),
         ] {
-            // A backslash at the end of a text stands before a quote, which another setting reads in another way.
+            // A backslash before the closing quote, which another setting reads as an escape.
             if expected.ends_with('\\') {
                 assert_eq!(read(sql), [Token::Unclear("a backslash before a quote")], "{sql}");
             } else {

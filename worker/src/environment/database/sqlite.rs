@@ -1,6 +1,6 @@
-//! Filling a SQLite database. SQLite itself asks what each statement may do, so no spelling of it can hide anything.
+//! Seeds a SQLite database. SQLite itself reports what each statement does, so no spelling can hide anything.
 //!
-//! A scenario's SQL may do with its own database what it likes. It may reach no other file.
+//! A scenario's SQL may do anything with its own database. It cannot reach any other file.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -17,7 +17,7 @@ use scenario::Seeding;
 
 use super::error::{Error, StatementPlace};
 
-/// Every other one is refused: some open files (`temp_store_directory`), some break what protects (`writable_schema`).
+/// All others are refused: some open files (`temp_store_directory`), some remove protections (`writable_schema`).
 const PRAGMAS: &[&str] = &[
     "analysis_limit",
     "application_id",
@@ -72,7 +72,7 @@ const PRAGMAS: &[&str] = &[
 /// Virtual machine steps between two checks whether the seeding was given up.
 pub(super) const STEPS: i32 = 10_000;
 
-/// Runs the files of one seeding in order. When the call is dropped, the running statement ends.
+/// Runs the files of one seeding in order. Dropping the future interrupts the running statement.
 pub(super) async fn seed(address: &str, seeding: &Seeding, trusted: bool) -> Result<(), Error> {
     let uri = uri(address)?;
     let files = seeding.files.clone();
@@ -109,7 +109,7 @@ fn fill(uri: &str, files: &[(String, String)], trusted: bool, stop: Arc<AtomicBo
     connection.close().map_err(|(_, error)| Error::OpenSqlite(error))
 }
 
-/// What was refused last, in words.
+/// A description of what was refused last.
 type Refused = Arc<Mutex<Option<String>>>;
 
 fn guard(connection: &Connection, trusted: bool, stop: Arc<AtomicBool>) -> Result<Refused, rusqlite::Error> {
@@ -131,7 +131,7 @@ fn guard(connection: &Connection, trusted: bool, stop: Arc<AtomicBool>) -> Resul
     Ok(refused)
 }
 
-/// What is refused, in words; `None` where nothing is.
+/// A description of what is refused; `None` if the action is allowed.
 fn verdict(action: &AuthAction<'_>) -> Option<String> {
     match action {
         // `VACUUM` attaches a nameless temporary file, and `VACUUM INTO` the one that it names.
@@ -145,13 +145,13 @@ fn verdict(action: &AuthAction<'_>) -> Option<String> {
         {
             Some(format!("PRAGMA {pragma_name}"))
         }
-        // An ATTACH whose file is computed comes without its name.
+        // An ATTACH with a computed file name does not report the name.
         AuthAction::Unknown { .. } => Some("a file whose name is computed (ATTACH)".to_owned()),
         _ => None,
     }
 }
 
-/// Counts the statements that are done, to name the one that is not.
+/// Counts finished statements, to name the one that failed.
 fn run(connection: &Connection, sql: &str, stop: &AtomicBool, number: &mut u64) -> Result<(), rusqlite::Error> {
     let mut batch = Batch::new(connection, sql);
     while let Some(mut statement) = batch.next()? {
@@ -165,8 +165,8 @@ fn run(connection: &Connection, sql: &str, stop: &AtomicBool, number: &mut u64) 
     Ok(())
 }
 
-/// SQLite's own form of an address: `sqlite:` and `sqlite://` before a path, `mode`, `cache`, `immutable` and `vfs`
-/// behind it. A file that is not there is made, whatever the mode says.
+/// SQLite's own form of an address: `sqlite:` and `sqlite://` before a path, then `mode`, `cache`, `immutable` and
+/// `vfs`. A missing file is created, whatever the mode says.
 pub(super) fn uri(address: &str) -> Result<String, Error> {
     let rest = address.strip_prefix("sqlite://").or_else(|| address.strip_prefix("sqlite:")).ok_or(Error::Scheme)?;
     let (path, written) = rest.split_once('?').unwrap_or((rest, ""));
@@ -182,7 +182,7 @@ pub(super) fn uri(address: &str) -> Result<String, Error> {
             _ => return Err(Error::Option(name.to_owned())),
         }
     }
-    // What follows two slashes would be the name of a machine, and what follows a `#` is dropped.
+    // After two slashes SQLite expects the name of a machine, and it ignores everything after a `#`.
     let root = if path.starts_with('/') { "/" } else { "" };
     Ok(format!("file:{root}{}{options}", path.trim_start_matches('/').replace('#', "%23")))
 }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn sql_without_an_end_ends_when_nobody_waits() {
+    fn endless_sql_stops_when_the_call_is_dropped() {
         let endless = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t;";
         let files = vec![("endless.sql".to_owned(), endless.to_owned())];
         let stop = Arc::new(AtomicBool::new(false));

@@ -1,24 +1,24 @@
-//! What SQL may say on a PostgreSQL connection whose role may reach the server's files and programs.
+//! Checks SQL for a PostgreSQL connection whose role may reach the server's files and programs.
 //!
-//! The server would let it do everything, so the SQL is read first. Refused is what reaches files and programs, and
-//! what could hide it: SQL that is put together while it runs, other languages, and writing to the system's tables.
+//! The server would allow everything, so the SQL is checked first. Refused is anything that reaches files and programs,
+//! and anything that could hide it: SQL that is built at run time, other languages, and writes to system tables.
 
 use super::{
     error::StatementPlace,
     sql::{Placed, Token, tokens},
 };
 
-/// What is refused, and where.
+/// What is refused, and its line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refused {
     pub what: String,
     pub place: StatementPlace,
 }
 
-/// Refused wherever they stand without quotes: the server takes them for commands in quotes no more.
+/// Refused anywhere outside of quotes: the server runs them as commands.
 const COMMANDS: &[&str] = &["copy", "handler", "load"];
 
-/// Two words, one behind the other.
+/// Two adjacent words.
 const PAIRS: &[(&str, &str)] = &[
     ("alter", "server"),
     ("alter", "subscription"),
@@ -50,7 +50,7 @@ const FUNCTIONS: &[&str] = &[
     "xpath_table",
 ];
 
-/// Names with `pg_` are the system's. These reach nothing.
+/// Names with `pg_` are the system's. These are harmless.
 const SYSTEM: &[&str] = &[
     "pg_advisory_lock",
     "pg_advisory_unlock",
@@ -67,7 +67,7 @@ const SYSTEM: &[&str] = &[
     "pg_typeof",
 ];
 
-/// The system's tables that may be read. Writing to one can make a function of a file.
+/// System tables that may be read. Writing to one can turn a file into a function.
 const CATALOG: &[&str] = &[
     "pg_attribute",
     "pg_class",
@@ -87,7 +87,7 @@ const CATALOG: &[&str] = &[
     "pg_views",
 ];
 
-/// Extensions that reach nothing but the database.
+/// Extensions that stay within the database.
 const EXTENSIONS: &[&str] = &[
     "btree_gin",
     "btree_gist",
@@ -211,8 +211,8 @@ fn name(statement: &[Placed], at: usize, name: &str) -> Option<String> {
     refused.then(|| name.to_owned())
 }
 
-/// Whether a system's table is only read: it stands behind `FROM` or `JOIN`, in a statement that makes no view, as who
-/// writes to a view writes to its table.
+/// Whether a system table is only read: its name follows `FROM` or `JOIN`, in a statement that creates no view, because
+/// a write to a view writes to its table.
 fn is_read(statement: &[Placed], at: usize, name: &str) -> bool {
     let is_dot = |at: usize| statement.get(at).is_some_and(|placed| placed.token == Token::Sign('.'));
     let first = if at >= 2 && is_dot(at - 1) && is(statement, at - 2, "pg_catalog") { at - 2 } else { at };

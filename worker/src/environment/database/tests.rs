@@ -1,4 +1,4 @@
-//! Seeding real databases: SQLite always, PostgreSQL where `GABFEST_POSTGRES` holds an address.
+//! Seeding of real databases: always SQLite, and PostgreSQL if `GABFEST_POSTGRES` holds an address.
 
 use super::*;
 
@@ -74,7 +74,7 @@ fn an_address_may_be_kept_elsewhere() {
     assert_eq!(redact::redact("with a-password-of-mine"), "with [redacted]");
 }
 
-/// What a scenario's SQL must not do, each with a word of the refusal. `{file}` is a file that is not there.
+/// SQL that a scenario must not run, each with a word of the refusal. `{file}` is a file that does not exist.
 const ESCAPES: &[(&str, &str)] = &[
     ("ATTACH DATABASE '{file}' AS other; CREATE TABLE other.t (x)", "another file"),
     ("/* ' */ aTtAcH/**/'{file}' AS \"other\"", "another file"),
@@ -125,7 +125,7 @@ async fn ordinary_sql_and_trusted_sql_pass_on_sqlite() {
 }
 
 #[tokio::test]
-async fn postgres_tells_the_line() {
+async fn postgres_reports_the_line() {
     let Ok(address) = std::env::var("GABFEST_POSTGRES") else {
         eprintln!("SKIPPED: 1 test of seeding PostgreSQL, GABFEST_POSTGRES is not set");
         return;
@@ -162,7 +162,7 @@ async fn sql_for_postgres_reaches_no_file_and_no_program() {
         "SELECT set_config('standard_' || 'conforming_strings', 'off', false)",
     ] {
         let sql = sql.replace("{file}", &file);
-        // What the first file sets must not change how the second is read.
+        // Settings of the first file must not change how the second is read.
         let files = [("bad.sql", sql.as_str()), ("next.sql", "SELECT 1")];
         let error = seed(&address, &seeding(&files), false).await.unwrap_err();
         assert!(matches!(error, Error::RefusedToRole { .. }), "{sql}: {error}");

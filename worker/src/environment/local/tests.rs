@@ -22,7 +22,7 @@ fn variables() -> Vec<(String, String)> {
     vec![("GREETING".to_owned(), "hi there".to_owned())]
 }
 
-/// The sandbox, or nothing (and a loud word) where this machine cannot build one.
+/// The sandbox, or `None` and a message if this machine cannot build one.
 async fn sandboxed(limits: Limits) -> Option<Execution> {
     let execution = Execution::sandboxed(variables(), limits);
     match execution.check().await {
@@ -67,7 +67,7 @@ async fn written_files_are_found_and_gone_afterwards() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_set_up_is_not_the_agents_fault() {
+async fn a_failed_setup_is_not_the_agents_fault() {
     let failure = local(&[("../../x", "")], Execution::Off).set_up(&BTreeMap::new()).await.unwrap_err();
     assert_eq!((failure.kind, failure.blame), (FailureKind::EnvironmentFailed, Blame::Infra));
     assert_eq!(
@@ -97,7 +97,7 @@ fn each_language_has_its_interpreter() {
     }
 }
 
-/// What holds on the host and in the sandbox alike.
+/// What holds both on the host and in the sandbox.
 async fn programs_run(execution: Execution) {
     let mut local = local(&[("in.txt", "42")], execution);
     local.set_up(&BTreeMap::new()).await.unwrap();
@@ -113,7 +113,7 @@ async fn programs_run(execution: Execution) {
     assert_eq!(local.command("test -e none.txt").await.unwrap().exit_code, 1);
     assert_eq!(sh(&local, "kill -TERM $$").await.exit_code, 128 + 15);
     assert_eq!(local.run("no-such-language", "x").await.unwrap().exit_code, 127);
-    assert_eq!(sh(&local, "cat").await.stdout, "", "nothing stands on stdin");
+    assert_eq!(sh(&local, "cat").await.stdout, "", "stdin is empty");
     let printed = sh(&local, "env").await.stdout;
     let names: Vec<&str> = printed.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     assert!(names.iter().all(|name| ["PATH", "GREETING", "PWD", "OLDPWD", "SHLVL", "_"].contains(name)), "{names:?}");
@@ -126,7 +126,7 @@ async fn programs_run(execution: Execution) {
     local.teardown().await;
 }
 
-/// What ends programs that go too far, on the host and in the sandbox alike.
+/// What ends programs that exceed a limit, both on the host and in the sandbox.
 /// `sleeper` is a number of seconds that no other test sleeps.
 async fn programs_end(sleeper: u32, execution: impl Fn(Limits) -> Execution) {
     let short = Limits { time: Duration::from_millis(1_500), ..limits() };
@@ -181,7 +181,7 @@ async fn programs_end_in_the_sandbox() {
 }
 
 #[tokio::test]
-async fn a_program_that_nobody_waits_for_ends() {
+async fn a_program_ends_when_its_call_is_dropped() {
     let local = local(&[], Execution::host(Vec::new(), limits()));
     let waited = tokio::time::timeout(Duration::from_millis(300), local.run("sh", "sleep 98763 & sleep 98763")).await;
     assert!(waited.is_err());
@@ -224,7 +224,7 @@ async fn the_sandbox_has_walls() {
     assert_eq!(interfaces, ["lo"]);
     assert_eq!(sh(&local, "id -u").await.stdout, "65534\n");
 
-    // Links that a program leaves are not followed by who looks at its files.
+    // Nothing that reads a trial's files follows links that a program made.
     sh(&local, &format!("ln -s {} link; ln -s / top", secret.display())).await;
     assert!(local.file("link").await.unwrap_err().contains("links are not followed"));
     assert!(local.file(&format!("top{}", secret.display())).await.unwrap_err().contains("links are not followed"));
@@ -232,7 +232,7 @@ async fn the_sandbox_has_walls() {
 }
 
 #[tokio::test]
-async fn a_machine_without_a_sandbox_is_told_so() {
+async fn a_machine_without_a_sandbox_is_reported() {
     let broken = Execution::sandboxed(Vec::new(), Limits { memory_bytes: 1_024, ..limits() });
     let error = broken.check().await.unwrap_err();
     assert!(error.starts_with("bwrap "), "{error}");
@@ -244,7 +244,7 @@ async fn a_machine_without_a_sandbox_is_told_so() {
 }
 
 #[tokio::test]
-async fn what_a_program_says_is_not_taken_for_the_sandbox() {
+async fn a_programs_output_is_not_mistaken_for_the_sandbox() {
     let Some(execution) = sandboxed(limits()).await else { return };
     let local = local(&[], execution);
     let ran = sh(&local, "echo 'bwrap: x' >&2; exit 1").await;
@@ -253,7 +253,7 @@ async fn what_a_program_says_is_not_taken_for_the_sandbox() {
     assert_eq!((ran.exit_code, ran.stderr.as_str()), (1, ""));
 }
 
-/// Also where the tests run as root, for whom the system itself limits no processes.
+/// Also if the tests run as root, for whom the system itself limits no processes.
 #[tokio::test]
 async fn limits_hold_for_all_processes_together() {
     let small = Limits { processes: 12, total_memory_bytes: 64 << 20, disk_bytes: 20 << 20, ..limits() };
@@ -262,7 +262,7 @@ async fn limits_hold_for_all_processes_together() {
     let forks = "i=0; while [ $i -lt 40 ]; do sleep 30 & i=$((i+1)); done; echo all";
     let ran = sh(&local, forks).await;
     assert!(ran.exit_code != 0 && ran.stdout.is_empty(), "{ran:?}");
-    // `tail` holds what it may have to print, and the program has no other end.
+    // `tail` holds back its output, so only the limit can end the program.
     let eats = "(head -c 100000000 /dev/zero; sleep 60) | tail -c 100000000 > /dev/null";
     let failure = local.run("sh", eats).await.unwrap_err();
     assert_eq!(failure.message, "the program failed to stay within 64 MiB of memory, with all its processes");
@@ -271,7 +271,7 @@ async fn limits_hold_for_all_processes_together() {
     assert_eq!(failure.message, "the program failed to stay within 20 MiB of disk");
 }
 
-/// What happens to the pipe when the worker is killed.
+/// Simulates a worker that is killed: its pipe closes.
 #[tokio::test]
 async fn programs_on_the_host_end_with_the_worker() {
     use std::os::unix::process::ExitStatusExt as _;

@@ -1,4 +1,4 @@
-//! A coordinator that is away: what is still begun, when all is given up, and when nobody waits any longer.
+//! A coordinator that is away: which trials continue, when they are given up, and when the worker stops waiting.
 
 use super::*;
 
@@ -9,16 +9,16 @@ const SHORT: Duration = Duration::from_millis(50);
 enum Away {
     Refusing,
     Hanging,
-    /// Streams can be opened, but nobody says anything on them.
+    /// Streams can be opened, but the coordinator sends nothing on them.
     Silent,
-    /// The stream is there, but beats are not answered.
+    /// The stream is open, but heartbeats are not answered.
     Deaf,
     /// The plan of a lease is not given.
     WithoutPlan,
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_cannot_renew_stops_and_joins_again() {
+async fn a_worker_that_cannot_renew_stops_and_joins_again() {
     for away in [Away::Refusing, Away::Hanging, Away::Silent, Away::Deaf, Away::WithoutPlan] {
         let mut scene = Scene::new(1, SHORT);
         let mut line = scene.welcomed().await;
@@ -54,10 +54,10 @@ async fn whoever_cannot_renew_stops_and_joins_again() {
         sleep((broke + 30 * SECOND).saturating_duration_since(Instant::now())).await;
         let last = scene.last_asked().saturating_duration_since(broke);
         match away {
-            // Who has a stream goes on until the session may be over.
+            // A worker with a stream continues until the session may have expired.
             Away::Deaf => assert!((16.0..=20.1).contains(&last.as_secs_f64()), "{away:?}: {last:?}"),
             Away::WithoutPlan => assert!(last < SECOND, "{away:?}: {last:?}"),
-            // Two beats lie 2 s apart, and the streams broke between them.
+            // Two heartbeats are 2 s apart, and the streams broke between them.
             _ => assert!((0.9..=1.1).contains(&last.as_secs_f64()), "{away:?}: {last:?}"),
         }
         drop(silent);
@@ -99,7 +99,7 @@ async fn a_coordinator_that_comes_back_soon_costs_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_ever_for_a_coordinator() {
+async fn the_wait_for_a_coordinator_is_bounded() {
     for presence in [Presence::Refusing, Presence::Hanging] {
         let scene = Scene::new(1, SECOND);
         scene.coordinator.presence.send(presence).unwrap();

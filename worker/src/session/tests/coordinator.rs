@@ -1,4 +1,4 @@
-//! A coordinator whose every word is the test's, over in-memory pipes that can be cut.
+//! A coordinator whose every message comes from the test, over in-memory pipes that can be cut.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ pub(super) enum Presence {
     There,
     /// Connections are refused.
     Refusing,
-    /// Connections are neither made nor refused.
+    /// Connection attempts hang.
     Hanging,
     /// It answers, and refuses this worker.
     Rejecting,
@@ -40,7 +40,7 @@ pub(super) struct Coordinator {
     pub(super) presence: watch::Sender<Presence>,
     pub(super) joins: Arc<AtomicU64>,
     pub(super) plans: Plans,
-    /// Of each connection that is made from now on, in each direction; none: as fast as can be.
+    /// The speed of new connections, in each direction; without it, unlimited.
     pub(super) bytes_a_second: Arc<AtomicU64>,
     lines: mpsc::Receiver<Line>,
     pipes: mpsc::Sender<io::Result<DuplexStream>>,
@@ -92,7 +92,7 @@ impl Coordinator {
     }
 }
 
-/// A pipe behind a pipe, which breaks when the coordinator is not there any more.
+/// A pipe behind a pipe, which breaks when the coordinator goes away.
 fn cut_when_gone(inner: DuplexStream, mut present: watch::Receiver<Presence>) -> DuplexStream {
     let (near, mut far) = tokio::io::duplex(1 << 20);
     let mut inner = inner;
@@ -105,7 +105,7 @@ fn cut_when_gone(inner: DuplexStream, mut present: watch::Receiver<Presence>) ->
     near
 }
 
-/// A pipe behind a pipe that takes so many bytes a second in each direction; what came before them goes first.
+/// A pipe behind a pipe with a limited speed in each direction, in order.
 fn slow(inner: DuplexStream, bytes_a_second: u64) -> DuplexStream {
     if bytes_a_second == 0 {
         return inner;
@@ -135,11 +135,11 @@ pub(super) struct Line {
     pub(super) hello: v1::Hello,
     /// Beats are answered, as by a coordinator in good health.
     pub(super) renews: bool,
-    /// What the worker said last that it holds.
+    /// The trials that the worker listed last.
     pub(super) held: Vec<v1::Held>,
     /// All that it said has begun.
     pub(super) begun: Vec<v1::Held>,
-    pub(super) beats: u32,
+    pub(super) heartbeats: u32,
     /// Bytes of batches.
     read: u64,
     parts: Vec<u8>,
@@ -151,7 +151,7 @@ impl Line {
     }
 
     pub(super) async fn welcome(&self, acknowledged: u64) {
-        self.say(Order::Welcome(v1::Welcome { acknowledged })).await;
+        self.say(Order::Welcome(v1::Welcome { acknowledged, clock: None })).await;
     }
 
     pub(super) async fn acknowledge(&self, sequence: u64) {
@@ -159,10 +159,10 @@ impl Line {
     }
 
     pub(super) async fn grant(&self, claim: u64, leases: Vec<v1::Lease>) {
-        self.say(Order::Grant(v1::Grant { claim, leases, retry_millis: 200 })).await;
+        self.say(Order::Grant(v1::Grant { claim, leases, retry_millis: 200, clock: None })).await;
     }
 
-    /// The next word besides beats, which are answered, and what has begun; `None` when the worker hung up.
+    /// The next message other than heartbeats, which are answered, and begun trials; `None` when the worker hangs up.
     pub(super) async fn hear(&mut self) -> Option<Word> {
         loop {
             match self.hear_any().await? {
@@ -180,15 +180,15 @@ impl Line {
             if !beat.brief {
                 self.held.clone_from(&beat.held);
             }
-            self.beats += 1;
+            self.heartbeats += 1;
             if self.renews {
-                self.say(Order::Renewed(v1::Renewed { ttl_millis: 30_000 })).await;
+                self.say(Order::Renewed(v1::Renewed { ttl_millis: 30_000, clock: None })).await;
             }
         }
         Some(word)
     }
 
-    /// A word that is no part of a batch. Says what was read.
+    /// Joins the parts of a batch, and confirms the bytes that were read.
     async fn whole(&mut self, word: Word) -> Option<Word> {
         let word = match word {
             Word::Batch(batch) => {
@@ -233,7 +233,7 @@ impl Line {
         }
     }
 
-    /// What it says in the next minutes besides claims, which are not answered.
+    /// The next message other than claims within some minutes. Claims are not answered.
     async fn hear_but_claims(&mut self) -> Option<Word> {
         let word = async {
             loop {
@@ -243,10 +243,10 @@ impl Line {
                 }
             }
         };
-        timeout(Duration::from_secs(600), word).await.expect("nothing but claims and beats")
+        timeout(Duration::from_secs(600), word).await.expect("nothing but claims and heartbeats")
     }
 
-    /// Acknowledges whatever comes, until so many trials have ended.
+    /// Acknowledges everything until this many trials have ended.
     pub(super) async fn until_ended(&mut self, trials: usize) -> Vec<v1::Trial> {
         let mut ended = Vec::new();
         while ended.len() < trials {
@@ -257,7 +257,7 @@ impl Line {
         ended
     }
 
-    /// Hears everything for so long, and returns it without the beats.
+    /// Returns everything that arrives in this time, without the heartbeats.
     pub(super) async fn listen(&mut self, time: Duration) -> Vec<Word> {
         let mut heard = Vec::new();
         let _ = timeout(time, async {
@@ -307,7 +307,7 @@ impl v1::coordinator_server::Coordinator for Server {
                     renews: true,
                     held: Vec::new(),
                     begun: Vec::new(),
-                    beats: 0,
+                    heartbeats: 0,
                     read: 0,
                     parts: Vec::new(),
                 };
@@ -321,7 +321,7 @@ impl v1::coordinator_server::Coordinator for Server {
         let digest = request.into_inner().digest;
         let plan = self.plans.lock().unwrap().get(&digest).cloned();
         match plan {
-            // An empty plan stands for a coordinator that does not answer.
+            // An empty plan simulates a coordinator that does not answer.
             Some(plan) if plan.is_empty() => std::future::pending().await,
             Some(plan) => Ok(Response::new(v1::GetPlanReply { plan: plan.into() })),
             None => Err(Status::not_found("no such plan")),

@@ -1,9 +1,9 @@
-//! Draining: what waits is given back, what is played is finished, and then the worker leaves.
+//! Draining: waiting trials are returned, running trials finish, and then the worker leaves.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_gives_back_what_waits_and_finishes_what_is_played() {
+async fn a_drain_returns_waiting_trials_and_finishes_running_ones() {
     let mut scene = Scene::new(2, 10 * SECOND);
     let mut line = scene.welcomed().await;
     let claim = line.claim().await;
@@ -30,7 +30,7 @@ async fn a_drain_does_not_wait_longer_than_its_grace() {
         let began = Instant::now();
         scene.drain.cancel();
         if breaks {
-            // The grace is that of the drain, not of a stream.
+            // The grace period counts from the drain, not from a stream.
             line.listen(50 * SECOND).await;
             drop(line);
             line = scene.welcomed().await;
@@ -44,7 +44,7 @@ async fn a_drain_does_not_wait_longer_than_its_grace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_granted_after_a_drain_began_goes_back() {
+async fn grants_after_a_drain_are_returned() {
     let mut scene = Scene::new(1, SECOND);
     let mut line = scene.welcomed().await;
     let claim = line.claim().await;
@@ -77,7 +77,7 @@ async fn a_drain_may_come_at_any_time() {
     drop(line);
     scene.ended().await.unwrap();
 
-    // While the coordinator is away: then nobody is left to tell, and what it does not have is no success.
+    // While the coordinator is away: the results cannot be delivered, so the exit is not a success.
     let mut scene = Scene::new(1, SECOND);
     let mut line = scene.welcomed().await;
     let claim = line.claim().await;

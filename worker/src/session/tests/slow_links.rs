@@ -1,4 +1,4 @@
-//! Links that carry little: what is long goes in parts, and the session lives.
+//! Slow links: long messages are split, and the session survives.
 
 use super::*;
 
@@ -24,12 +24,12 @@ async fn a_run_over_a_slow_link_ends_in_one_session() {
         let took = began.elapsed().as_secs_f64();
         let least = (trials * 60_000) as f64 / bytes_a_second as f64;
         assert!(took > 60.0 && took < 1.5 * least, "{took} s, at least {least} s");
-        // A beat is due every 2 s, and none waited long behind what was sent.
-        assert!(f64::from(line.beats) > took / 2.0 * 0.9 - 3.0, "{} beats in {took} s", line.beats);
+        // A heartbeat is due every 2 s, and none waited long behind results.
+        assert!(f64::from(line.heartbeats) > took / 2.0 * 0.9 - 3.0, "{} heartbeats in {took} s", line.heartbeats);
     }
 }
 
-/// Trials that lie apart make a list that such a link has no room for every two seconds.
+/// Scattered trials make a list that is too long for such a link every two seconds.
 #[tokio::test(start_paused = true)]
 async fn a_long_list_is_not_in_every_heartbeat() {
     let mut scene = Scene::with(200, &Cast::with(FakeAgent::new(|_, _| Does::Hangs(3_600 * SECOND))));
@@ -46,5 +46,5 @@ async fn a_long_list_is_not_in_every_heartbeat() {
             assert!(beat.brief == beat.held.is_empty() || began.elapsed() < 3 * SECOND, "{} held", beat.held.len());
         }
     }
-    assert!((9..=13).contains(&full) && full + brief >= 30, "{full} full and {brief} brief beats");
+    assert!((9..=13).contains(&full) && full + brief >= 30, "{full} full and {brief} brief heartbeats");
 }

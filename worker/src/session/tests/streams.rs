@@ -1,4 +1,4 @@
-//! Streams that break, leases that are taken away, and sessions that end.
+//! Streams that break, leases that are revoked, and sessions that end.
 
 use super::*;
 
@@ -25,7 +25,7 @@ async fn a_claim_and_a_batch_survive_their_stream() {
     assert_eq!(sequences, [1, 2]);
     drop(line);
 
-    // Nothing was acknowledged, so all comes again, and as it was.
+    // Nothing was acknowledged, so everything is sent again unchanged.
     let mut line = scene.welcomed().await;
     assert_eq!([line.batch().await, line.batch().await], sent);
     drop(line);
@@ -45,7 +45,7 @@ async fn a_claim_and_a_batch_survive_their_stream() {
 
 /// Which results are unsent when a stream breaks depends on the moment, so several are tried.
 #[tokio::test(start_paused = true)]
-async fn what_was_about_to_be_sent_is_sent_on_the_next_stream() {
+async fn queued_messages_are_sent_on_the_next_stream() {
     for moment in [1_995, 2_000, 2_005, 2_015, 2_995, 3_000, 3_001, 3_009, 3_015] {
         let mut scene = Scene::new(1, SECOND);
         let mut line = scene.welcomed().await;
@@ -66,7 +66,7 @@ async fn trials_that_are_fenced_are_never_ended() {
     line.grant(claim.number, vec![scene.lease(0, 3)]).await;
     line.listen(12 * SECOND).await;
     assert_eq!(line.held, [held(0, 3)]);
-    // One that is played and one that waits; the one that is left takes a slot.
+    // One running and one waiting trial are revoked; the remaining one takes a slot.
     line.say(Order::Fenced(v1::Fenced { trials: vec![held(1, 2), held(2, 3)] })).await;
     let claim = line.claim().await;
     line.grant(claim.number, vec![scene.lease(7, 8)]).await;
@@ -94,12 +94,12 @@ async fn a_worker_that_is_sent_away_joins_again_or_leaves() {
         }
         let mut line = scene.welcomed().await;
         assert_eq!(line.hello.session, 2);
-        // What it played for the old session is forgotten, and its numbers begin anew.
+        // Results for the old session are dropped, and the batch numbers start again.
         assert_eq!(line.claim().await.number, 1);
         line.grant(1, vec![v1::Lease { epoch: 2, ..scene.lease(0, 1) }]).await;
         let asked = scene.asked();
         let first = line.batch().await;
-        assert_eq!(first.sequence, 1, "the numbers of batches begin anew, too");
+        assert_eq!(first.sequence, 1, "the numbers of batches start again too");
         line.acknowledge(1).await;
         let end = line.until_ended(1).await.remove(0);
         assert_eq!((end.number, end.epoch, end.turns), (0, 2, 3));
@@ -124,7 +124,7 @@ async fn a_run_that_is_stopped_is_given_back() {
             assert_eq!(line.released().await, [held(1, 2)], "it had not begun");
             assert_eq!(line.released().await, [held(0, 1)]);
             let words = line.listen(60 * SECOND).await;
-            // The call that was given up may have been charged.
+            // The aborted call may have been charged.
             let spent: Vec<_> = words
                 .iter()
                 .filter_map(|word| match word {
@@ -195,7 +195,7 @@ async fn a_batch_that_is_refused_ends_its_trial_and_not_the_session() {
     assert_eq!(scene.coordinator.joins(), 1);
 }
 
-/// Without a name all trials of the batch are given up; in the end an empty batch goes through.
+/// Without a name, all trials of the batch are given up. In the end an empty batch is accepted.
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_is_refused_for_ever_does_not_stop_the_session() {
     let mut scene = Scene::new(1, SECOND);
@@ -204,7 +204,7 @@ async fn a_batch_that_is_refused_for_ever_does_not_stop_the_session() {
     line.grant(claim.number, vec![scene.lease(0, 1)]).await;
     line.listen(Duration::from_millis(2_900)).await;
     for expected in [1, 1, 0] {
-        // The third turn and the end are in it, or what is left of them.
+        // The batch includes the third turn and the end, or what is left of them.
         let refused = loop {
             let batch = line.batch().await;
             if batch.sequence == 2 {
@@ -221,7 +221,7 @@ async fn a_batch_that_is_refused_for_ever_does_not_stop_the_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_begun_is_said_at_once_and_again_on_each_stream() {
+async fn begun_trials_are_reported_at_once_and_on_each_stream() {
     let mut scene = Scene::new(2, 10 * SECOND);
     let mut line = scene.welcomed().await;
     let claim = line.claim().await;

@@ -1,4 +1,4 @@
-//! What a hook is told, what it may answer, and what its failures are called.
+//! A hook's request, its valid answers, and its failures.
 
 use record::{Turn, turn::Origin};
 use serde_json::Value;
@@ -9,9 +9,9 @@ use tokio::{
 
 use super::{Answer, Error, Hook, MOST_BYTES, Settings};
 
-/// Answers one request with `response` and gives back what was asked.
+/// Answers one request with `response` and returns the request.
 async fn served(response: String, key: Option<&str>) -> (Result<Answer, Error>, String) {
-    // Another test may have installed it.
+    // Another test may have installed the provider.
     drop(rustls::crypto::ring::default_provider().install_default());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -19,7 +19,7 @@ async fn served(response: String, key: Option<&str>) -> (Result<Answer, Error>, 
         let (mut socket, _) = listener.accept().await.unwrap();
         let mut asked = String::new();
         let mut buffer = [0; 4096];
-        // The body is the last line of what is sent, and a JSON object.
+        // The body is the last line of the request, and a JSON object.
         while !asked.ends_with('}') {
             let read = socket.read(&mut buffer).await.unwrap();
             asked.push_str(&String::from_utf8_lossy(&buffer[..read]));
@@ -55,6 +55,7 @@ async fn served(response: String, key: Option<&str>) -> (Result<Answer, Error>, 
         actions: Vec::new(),
         started_micros: 0,
         duration_micros: 0,
+        response_micros: None,
         calls: Vec::new(),
         notes: Vec::new(),
         simulated: None,
@@ -114,7 +115,7 @@ async fn anything_else_is_a_failure() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_an_address_or_a_key_is_refused_before_the_run() {
+async fn invalid_addresses_and_keys_are_refused_before_the_run() {
     for (url, key, expected) in [
         ("nonsense", None, "use its address, which cannot be read: "),
         ("file:///etc/passwd", None, "use its address, which is file, and only http and https are spoken"),

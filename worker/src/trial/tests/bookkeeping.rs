@@ -1,4 +1,4 @@
-//! What a trial cost, and that playing it again gives the same.
+//! The cost of a trial, and that playing it again gives the same result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,14 +36,14 @@ fn sum(turns: &[Turn]) -> Spend {
     sum
 }
 
-/// The goal is never reached; what asks for a number gets one.
+/// The goal is never reached; a question for a number gets one.
 fn judge(request: &llm::chat::Request) -> Result<String, llm::Error> {
-    let wants_number = request.schema.as_ref().is_some_and(|schema| schema.to_string().contains("score"));
+    let wants_number = request.schema.as_ref().is_some_and(|schema| schema.to_string().contains("\"anyOf\""));
     let asks_for_goal = request.messages.iter().any(|message| message.content.contains("Is it done?"));
     Ok(if wants_number {
-        "0.9"
+        r#"{"verdict":0.9,"confidence":1.0,"reasoning":"it is"}"#
     } else if asks_for_goal {
-        "no"
+        NO
     } else {
         YES
     }
@@ -77,7 +77,7 @@ async fn no_call_is_lost_and_none_is_counted_twice() {
     assert_eq!(played.trial.spend.lines, expected);
     assert_eq!((sum(&played.turns), &played.sent), (played.trial.spend.clone(), &played.trial.spend));
     assert_eq!(played.trial.latencies.len(), 6);
-    // A line's call stands with the turn that it led to, a judge's with the turn that it followed.
+    // A line's call is recorded with the turn that it led to, a judge's with the turn that it followed.
     use Role::{Agent, Judge, UserSim};
     let roles: Vec<Vec<Role>> =
         played.turns.iter().map(|turn| turn.calls.iter().map(|call| call.role).collect()).collect();
@@ -109,7 +109,7 @@ async fn every_question_has_a_key_and_a_seed_of_its_own() {
     let session = format!("run-{}-1/", played.trial.trial_id);
     assert!(keys.iter().all(|key| key.starts_with(&session)), "{keys:?}");
     assert_eq!(judge.iter().map(|one| one.context.turn).collect::<Vec<_>>(), [1, 1, 1, 2, 2, 2, 3, 3, 3]);
-    // A judge is told of the turn, which is there; a simulator's turn may never come.
+    // A judge's call names the turn, which exists; the turn of a simulator's call may never exist.
     let trace = ids::trace(&RunId::new("run"), 0, 1);
     let told = |one: &llm::chat::Request| one.context.trace.map(|told| (told.id, told.span));
     assert!(judge.iter().all(|one| told(one) == Some((trace, ids::turn_span(trace, one.context.turn)))));

@@ -1,4 +1,4 @@
-//! What goes wrong: whose fault it is, and that ours is never the agent's.
+//! Failures of every party: whose fault each one is, and that our faults are never the agent's.
 
 use super::*;
 
@@ -26,7 +26,7 @@ async fn an_agent_that_hangs_has_its_turns_time_and_no_more() {
         let played = first(&written, &Cast::with(agent)).await;
         ends(&played, Verdict::Error, FailureKind::AgentTimeout, Blame::Agent, Some(2));
         assert_eq!(played.took, wait + 4 * SECOND);
-        // The turn is kept without an answer, and the wait for a permit is no part of it.
+        // The turn is kept without an answer, and does not include the rate-limit wait.
         let last = played.turns.last().unwrap();
         assert_eq!((played.turns.len(), last.agent.as_deref(), last.duration_micros), (2, None, 4_000_000));
         let call = last.calls.iter().find(|call| call.role == Role::Agent).unwrap();
@@ -55,7 +55,7 @@ async fn a_real_endpoint_is_given_up_in_time() {
     assert_eq!(played.took, 4 * SECOND);
 }
 
-/// Says nothing, and has a price.
+/// An agent with a price that says nothing.
 #[derive(Debug)]
 struct Speechless;
 
@@ -98,7 +98,7 @@ async fn an_answer_without_words_has_its_cost() {
     assert_eq!((played.turns[0].duration_micros, played.trial.spend.unpriced_calls()), (2_000_000, 1));
 }
 
-/// A model that nobody serves.
+/// A model without a server.
 #[derive(Debug)]
 struct Unplugged;
 
@@ -133,7 +133,7 @@ async fn a_failed_call_is_counted_under_the_model_that_was_asked() {
     assert_eq!(played.trial.unanswered, 1);
 }
 
-/// A model that answers so many times and then no more.
+/// A model that answers this many times.
 #[derive(Debug)]
 struct Fading(std::sync::atomic::AtomicU32);
 
@@ -181,10 +181,10 @@ async fn a_tester_that_fails_is_counted_under_its_model_too() {
         ends(&played, Verdict::Error, FailureKind::SimulatorFailed, Blame::UserSim, Some(answers + 1));
         assert_eq!(played.turns.len(), answers as usize);
         let line = &played.trial.spend.lines[&(Role::UserSim, "m-2".to_owned())];
-        // The call that was refused a connection cost nothing, and that is known.
+        // The refused connection cost nothing, and the record says so.
         assert_eq!((line.calls, line.cost), (u64::from(answers) + 1, record::Usd(5 * i64::from(answers))));
         assert_eq!(played.trial.spend.unpriced_calls(), 0);
-        // Where there is no turn that its calls could stand with, they are sent all the same.
+        // Calls that have no turn are sent nevertheless.
         assert_eq!(played.sent, played.trial.spend);
         let kept = played.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.role == Role::UserSim);
         assert_eq!(kept.map(|call| call.of_trial).collect::<Vec<_>>(), [false, true][..2 * answers as usize]);
@@ -200,7 +200,7 @@ async fn the_total_time_runs_while_the_agent_works() {
         ((6.0, 3.0, 20.0), Some(2)),
         ((4.0, 0.0, 7.0), Some(3)),
         ((5.0, 0.0, 5.0), Some(2)),
-        // A slow simulator or judge is nobody's fault, however long the conversation takes.
+        // A slow simulator or judge uses none of the agent's time, however long the conversation takes.
         ((2.5, 0.0, 5.0), None),
         ((2.0, 7.0, 0.0), None),
         ((1.0, 0.0, 90.0), None),
@@ -214,7 +214,7 @@ async fn the_total_time_runs_while_the_agent_works() {
         }));
         let said = |request: &llm::chat::Request| {
             let asks_for_goal = request.messages.iter().any(|message| message.content.contains("Is it done?"));
-            Ok(if asks_for_goal { "no" } else { YES }.to_owned())
+            Ok(if asks_for_goal { NO } else { YES }.to_owned())
         };
         let agent = SECOND.mul_f64(agent);
         let cast = Cast::new(
@@ -232,7 +232,7 @@ async fn the_total_time_runs_while_the_agent_works() {
 
 #[tokio::test(start_paused = true)]
 async fn the_tools_of_an_agent_work_on_its_time() {
-    // 2 s of its own and 3 s of a tool each turn, and 100 s of tries that were repeated.
+    // 2 s of the agent and 3 s of a tool in each turn, and 100 s of retries.
     let agent = FakeAgent::new(|_, _| {
         let timing = llm::Timing { total: 2 * SECOND, retried: 100 * SECOND, ..llm::Timing::default() };
         let reply = agent::Reply { text: "hi".into(), timing, tools: 3 * SECOND, tries: 2, ..Default::default() };
@@ -259,7 +259,7 @@ async fn a_control_that_must_fail_needs_an_agent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_for_permits_are_nobodys_time() {
+async fn rate_limit_waits_do_not_count() {
     let wait = 100 * SECOND;
     let cast = Cast::new(
         FakeAgent::new(move |_, _| Does::SaysAfter(wait, SECOND, "hi".into())),
@@ -283,12 +283,12 @@ async fn waits_for_permits_are_nobodys_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_before_a_closed_gate_is_nobodys_either() {
+async fn time_without_admission_does_not_count_either() {
     let admission = Admission::new();
     let opens = tokio::spawn({
         let admission = admission.clone();
         async move {
-            // The simulator is to be asked while the coordinator is away.
+            // The simulator's next call comes while the coordinator is away.
             tokio::time::sleep(SECOND).await;
             admission.set_away(true);
             tokio::time::sleep(100 * SECOND).await;
@@ -315,7 +315,7 @@ async fn a_simulator_that_fails_is_no_failure_of_the_agent() {
         (exhausted, FailureKind::ProviderExhausted, Blame::Budget, 1),
     ];
     for (simulator, kind, blame, calls) in rows {
-        // Where a check has failed before, that is the verdict.
+        // If a check has failed before, the verdict is FAIL.
         for word in ["sunny", "rain"] {
             let cast = Cast::new(FakeAgent::saying("sunny"), simulator(), FakeModel::saying("judge", YES));
             let played = first(&conversation(json!({ "turn_evaluations": [contains(word)] })), &cast).await;
@@ -454,9 +454,18 @@ async fn a_throttled_agent_has_its_tries_and_waits_in_the_record() {
         let played = play_one(&plan, number, 1, Arc::clone(&resources)).await;
         let line = played.trial.spend.of(Role::Agent);
         assert_eq!((line.calls, line.tries), (1, line.throttled_tries + 1));
-        let pace = played.trial.pace.lines.values().next().unwrap();
-        let retried = pace.wholes[0] - pace.services[0];
-        assert!(retried >= line.throttled_tries * 2_000_000, "{pace:?} {line:?}");
+        let call_times = played.trial.call_times.lines.values().next().unwrap();
+        let retried = call_times.wholes[0] - call_times.services[0];
+        assert!(retried >= line.throttled_tries * 2_000_000, "{call_times:?} {line:?}");
+        let latency = played.trial.latencies[0];
+        let waited = latency.response_micros.unwrap();
+        let parts = latency.total_micros + latency.wait_micros + retried;
+        assert!(
+            waited.abs_diff(parts) <= 1_000,
+            "the user waits for the tries and pauses too: {latency:?} {call_times:?}"
+        );
+        assert_eq!((latency.number, latency.ended_micros), (1, played.turns[0].started_micros + waited));
+        assert_eq!(played.turns[0].response_micros, Some(waited));
         throttled += line.throttled_tries;
     }
     assert!(throttled > 5, "{throttled}");

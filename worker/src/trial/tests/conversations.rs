@@ -1,4 +1,4 @@
-//! How conversations end, and what is judged on the way.
+//! How conversations end, and which checks run on the way.
 
 use record::Scope;
 
@@ -53,7 +53,7 @@ fn rows() -> Vec<Row> {
             user: "Excellent, everything is working now",
             max_turns: 4,
             stops: judged.clone(),
-            judge: "yes",
+            judge: YES,
             turns: 1,
             reason: "custom_condition",
         },
@@ -109,7 +109,7 @@ async fn the_first_condition_that_holds_ends_a_conversation() {
         assert_eq!((played.trial.turns, reason), (row.turns, Some(row.reason)), "{}", row.agent);
         assert_eq!(played.end(), (Verdict::Pass, None), "{}", row.agent);
         assert_eq!(played.trial.conversations, 1);
-        // The first line is the scenario's, and nobody is asked for a line that nobody will say.
+        // The first line is the scenario's, and no model is asked for a line that would not be sent.
         assert_eq!(cast.user_sim.times_asked() as u32, row.turns - 1, "{}", row.agent);
         for turn in &played.turns {
             let expected = match turn.number {
@@ -124,7 +124,7 @@ async fn the_first_condition_that_holds_ends_a_conversation() {
     }
 }
 
-/// Where the facts are at hand, each of their rows is played as it stands.
+/// Plays each row of the shared facts as written, if they are present.
 #[tokio::test(start_paused = true)]
 async fn the_facts_hold() {
     let Some(path) = cases::folder("eliza/facts/evaluators.json", "the facts about termination") else { return };
@@ -134,7 +134,9 @@ async fn the_facts_hold() {
     for fact in facts {
         let text = |key: &str| fact[key].as_str().unwrap_or_default();
         let steps = json!([talk(json!({ "max_turns": fact["max_turns"], "termination_conditions": [fact["cond"]] }))]);
-        let judge = FakeModel::saying("judge", text("judge_reply"));
+        // A judge of gabfest gives reasons too.
+        let reply = if text("judge_reply") == "yes" { YES } else { text("judge_reply") };
+        let judge = FakeModel::saying("judge", reply);
         let cast = Cast::new(FakeAgent::saying(text("agent")), FakeModel::saying("user_sim", text("sim")), judge);
         let played = first(&scenario(steps, json!({})), &cast).await;
         let reason = fact["reason"].as_str().or(fact["intended_reason"].as_str()).unwrap_or("max_turns_reached");
@@ -158,7 +160,7 @@ async fn every_check_counts_by_the_strategy() {
         ("any_pass", turn_check, "rain", Verdict::Fail, vec![Fail; 3]),
         ("all_pass", final_check, "turn 2", Verdict::Pass, vec![Pass]),
         ("all_pass", final_check, "rain", Verdict::Fail, vec![Fail]),
-        // The user's words are part of a conversation, but not of a reply.
+        // The user's messages are part of a conversation, but not of a reply.
         ("all_pass", final_check, "tomorrow", Verdict::Pass, vec![Pass]),
         ("all_pass", turn_check, "tomorrow", Verdict::Fail, vec![Fail; 3]),
     ];
@@ -191,7 +193,7 @@ async fn a_check_of_a_turn_knows_its_turn_and_a_check_of_a_conversation_does_not
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_simulator_is_shown_is_what_was_said() {
+async fn the_simulator_sees_the_conversation() {
     let cast = Cast::with(FakeAgent::new(|turn, said| Does::Says(format!("{turn}: {said}"))));
     let steps = json!([talk(json!({ "final_evaluations": [contains("3: ")] }))]);
     let played = first(&scenario(steps, json!({})), &cast).await;
@@ -206,7 +208,7 @@ async fn what_the_simulator_is_shown_is_what_was_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_its_author_asked_to_see_is_noted() {
+async fn values_that_the_author_requested_are_noted() {
     let debug = |simulation: bool, decisions: bool, transcript: bool| {
         let stops = json!([{ "type": "escalation_needed" }, { "type": "goal_achieved", "keywords": ["never"] }]);
         let talk = talk(json!({
@@ -224,7 +226,7 @@ async fn what_its_author_asked_to_see_is_noted() {
     assert_eq!(all.notes("simulator_reply"), ["And tomorrow?", "And tomorrow?"]);
     assert!(all.notes("simulator_prompt")[0].contains("You are a traveller."), "{all:?}");
     assert!(all.notes("termination")[0].starts_with("escalation_needed: no"), "{all:?}");
-    // A line stands with the turn that it led to, a decision with the turn that it followed.
+    // A line is recorded with the turn that it led to, a decision with the turn that it followed.
     let kinds: Vec<Vec<&str>> =
         all.turns.iter().map(|turn| turn.notes.iter().map(|note| note.kind.as_str()).collect()).collect();
     let decisions = ["termination", "termination"];
@@ -259,7 +261,7 @@ async fn a_check_can_judge_one_turn_of_a_conversation() {
     assert_eq!(of_name(&all, "third"), [(Finding::Pass, record::Scope::Turn { step: 1, turn: 3 })]);
     assert_eq!(all.findings().len(), 5, "the check without a turn judges each of three");
 
-    // The conversation ends before the third turn: nobody knows what the agent would have said.
+    // The conversation ends before the third turn, so the agent's answer to it is unknown.
     let stops = json!([{ "type": "goal_achieved", "keywords": ["reply 2"] }]);
     let short = first(&talk_of(stops), &Cast::with(agent())).await;
     assert_eq!(of_name(&short, "second").len(), 1);

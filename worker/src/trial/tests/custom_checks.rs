@@ -1,4 +1,4 @@
-//! Checks of users in a trial: what they get, and what becomes of what they answer.
+//! Custom checks in a trial: their requests, and what their answers lead to.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ async fn only_an_answer_in_the_right_form_passes_or_fails() {
     let rows = [
         (result(r#"{"pass":true}"#), Verdict::Pass, None),
         (result(r#"{"pass":false,"reason":"31 > 30"}"#), Verdict::Fail, Some((FailureKind::CheckFailed, Blame::Agent))),
-        (result(r#"{"pass":null}"#), Verdict::Inconclusive, Some((FailureKind::Undecided, Blame::Judge))),
+        (result(r#"{"pass":null}"#), Verdict::Inconclusive, infra(FailureKind::Undecided)),
         (
             result(r#"{"not_applicable":true}"#),
             Verdict::Inconclusive,
@@ -98,4 +98,61 @@ async fn a_check_that_cannot_be_asked_is_found_before_the_agent_is_asked() {
     assert_eq!(trial.failure.map(|failure| failure.kind), Some(FailureKind::Misconfigured));
     let trial = first(&scenario(steps(false), json!({})), &cast).await.trial;
     assert_eq!((trial.verdict, trial.turns), (Verdict::Pass, 1), "a check that only informs stops nothing");
+}
+
+/// A check whose answer depends on how often it was asked says that it is deterministic.
+#[tokio::test]
+async fn a_check_that_gives_two_answers_is_unstable() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("check.sh"), counting("n % 2 == 1")).unwrap();
+    let trials = many(folder.path(), 400).await;
+    let runs: Vec<_> = trials.iter().map(|trial| trial.judgments[0].custom.as_ref().unwrap()).collect();
+    assert!(runs.iter().all(|run| run.check == "totals" && run.program == runs[0].program && run.program.len() == 16));
+    let transcripts: std::collections::BTreeSet<_> = runs.iter().map(|run| run.transcript.as_str()).collect();
+    assert_eq!(transcripts.len(), runs.len(), "each has the number and the seed of its trial");
+    let twice: Vec<_> =
+        trials.iter().filter(|trial| trial.judgments[0].custom.as_ref().unwrap().differs.is_some()).collect();
+    assert!((1..20).contains(&twice.len()), "about 1 % is asked twice: {}", twice.len());
+    for trial in &twice {
+        let judgment = &trial.judgments[0];
+        assert_eq!(judgment.custom.as_ref().unwrap().differs, Some(true));
+        assert_eq!(judgment.failure, Some(FailureKind::CheckMalformed));
+        assert!(judgment.reason.contains("\"totals\" is unstable"), "{}", judgment.reason);
+        assert_eq!(trial.verdict, Verdict::Inconclusive);
+    }
+    let asked = std::fs::read_to_string(folder.path().join("asked")).unwrap().lines().count();
+    assert_eq!(asked, 400 + twice.len());
+    std::fs::write(folder.path().join("check.sh"), counting("n > 0")).unwrap();
+    let again = many(folder.path(), 400).await;
+    let of = |trial: &Trial| trial.judgments[0].custom.clone().unwrap();
+    assert!(again.iter().zip(&trials).all(|(new, old)| of(new).transcript == of(old).transcript), "I5");
+    assert!(again.iter().zip(&trials).all(|(new, old)| of(new).program != of(old).program), "the file is another one");
+    assert!(again.iter().zip(&trials).all(|(new, old)| of(new).differs.is_some() == of(old).differs.is_some()));
+    assert!(again.iter().all(|trial| of(trial).differs != Some(true) && trial.verdict == Verdict::Pass));
+}
+
+/// A program that counts the transcripts that it gets, and passes one if this holds for their number `n`.
+fn counting(passes: &str) -> String {
+    let reply = format!(
+        r#"echo x >> asked; n=$((n + 1)); if [ $(({passes})) = 1 ]; then pass=true; else pass=false; fi; printf '{{"id":"%s","result":{{"pass":%s}}}}\n' "$id" "$pass""#
+    );
+    answering(&reply)
+}
+
+/// Trials that a program in `check.sh` judges.
+async fn many(folder: &Path, repeats: u32) -> Vec<Trial> {
+    let cast = Cast::plain();
+    let mut resources = Arc::into_inner(cast.resources()).unwrap();
+    let settings = json!({ "command": ["sh", "check.sh"], "timeout_ms": 20_000, "deterministic": true });
+    let execution = Execution::host(Vec::new(), Limits::default());
+    let check = CustomCheck::new(&serde_json::from_value(settings).unwrap(), folder, &execution).unwrap();
+    resources.checks.insert("totals".to_owned(), check);
+    let evaluation = json!({ "type": "custom", "check": "totals" });
+    let plan = plan(&scenario(json!([{ "input": "How much?", "evaluations": [evaluation] }]), json!({})), repeats);
+    let resources = Arc::new(resources);
+    let mut trials = Vec::new();
+    for number in 0..u64::from(repeats) {
+        trials.push(play_one(&plan, number, 1, Arc::clone(&resources)).await.trial);
+    }
+    trials
 }

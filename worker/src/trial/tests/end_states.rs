@@ -1,4 +1,4 @@
-//! Checks of end states in a trial: of a database and of a service. What they read is kept with the trial.
+//! Checks of end states in a trial: of a database and of a service. The trial keeps what they read.
 
 use super::*;
 use crate::state_host::{self, StateHost};

@@ -1,4 +1,4 @@
-//! How the simulated user ends a talk, what it recites and how it types, and what is recorded of it.
+//! How the simulated user ends a conversation, recites lines and types, and what the record says about it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use record::stop::{Stop, Stopper};
 
 use super::*;
 
-/// Plays a talk of at most six turns with these keys of the user, who says these lines; the agent always says the same.
+/// Plays at most six turns with these keys of the user and these lines; the agent always answers the same.
 async fn play_lines(keys: Value, agent: &str, lines: &'static [&'static str]) -> (Played, Vec<String>, usize) {
     let next = AtomicUsize::new(0);
     let user = FakeModel::new("user_sim", move |_| {
@@ -36,17 +36,20 @@ async fn a_signal_ends_the_talk_and_checks_decide() {
     assert_eq!(played.trial.stop, stop(Stopper::User, "done", 2));
     assert_eq!(played.trial.termination_reason.as_deref(), Some("done"));
     assert_eq!(heard, ["How is the weather?", "And tomorrow?"], "the farewell is dropped");
-    // The user's word proves nothing: the checks fail.
+    // The user's claim proves nothing: the checks fail.
     let (played, ..) = play_lines(json!({}), "No idea.", &["And tomorrow?", "Thanks.\n###DONE###"]).await;
     assert_eq!((played.trial.verdict, played.trial.stop), (Verdict::Fail, stop(Stopper::User, "done", 2)));
-    let (played, ..) = play_lines(json!({}), "It is sunny.", &["Never mind.\n###GAVE_UP###"]).await;
+    let (played, ..) = play_lines(json!({}), "It is sunny.", &["Never mind.\n###GAVE_UP###"; 2]).await;
     assert_eq!((played.trial.verdict, played.trial.stop), (Verdict::Pass, stop(Stopper::User, "gave_up", 1)));
+    let lines = &["Never mind.\n###GAVE_UP###", "And on Monday?", "Never mind.\n###GAVE_UP###"];
+    let (played, heard, _) = play_lines(json!({}), "It is sunny.", lines).await;
+    assert_eq!((heard[1].as_str(), played.trial.stop), ("And on Monday?", stop(Stopper::User, "gave_up", 2)));
     let (played, ..) = play_lines(json!({}), "It is sunny.", &[]).await;
     assert_eq!(played.trial.stop, stop(Stopper::Limit, "max_turns_reached", 6));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_farewell_is_sent_where_the_scenario_says_so() {
+async fn a_farewell_is_sent_if_the_scenario_says_so() {
     let keys = json!({ "stops": { "farewell": "send" } });
     let (played, heard, _) = play_lines(keys, "It is sunny.", &["And tomorrow?", "Thanks.\n###DONE###"]).await;
     assert_eq!(heard, ["How is the weather?", "And tomorrow?", "Thanks."]);
@@ -72,7 +75,7 @@ async fn a_handover_counts_only_if_the_agent_makes_it() {
     let (played, heard, _) = play_lines(json!({}), "It is sunny.", lines).await;
     assert_eq!(heard[1], "Fine.");
     assert_eq!(played.trial.stop, stop(Stopper::Limit, "max_turns_reached", 6));
-    // Without words nothing is left of the draft.
+    // Without a text, nothing is left of the draft.
     let lines = &["###HANDED_OVER###", "###HANDED_OVER###"];
     let (played, ..) = play_lines(json!({}), "It is sunny.", lines).await;
     let failure = (FailureKind::SimulatorFailed, Blame::UserSim, Some(2));
@@ -80,7 +83,7 @@ async fn a_handover_counts_only_if_the_agent_makes_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_scenario_does_not_say_is_never_held_against_the_agent() {
+async fn gaps_of_the_scenario_never_count_against_the_agent() {
     for agent in ["It is sunny. What is your shoe size?", "What is your shoe size?"] {
         let (played, ..) = play_lines(json!({}), agent, &["###OUT_OF_SCOPE###"]).await;
         let failure = (FailureKind::OutOfScope, Blame::UserSim, Some(1));
@@ -92,7 +95,7 @@ async fn what_the_scenario_does_not_say_is_never_held_against_the_agent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn patience_ends_where_no_part_of_the_goal_is_done() {
+async fn patience_ends_without_progress_on_the_goal() {
     let keys = json!({ "goal": [{ "id": "now", "text": "now" }, { "id": "later", "text": "later" }], "stops": { "patience": 2 } });
     let lines = &["Good.\n###PART now###", "And later?", "And later?"];
     let (played, heard, _) = play_lines(keys, "It is sunny.", lines).await;
@@ -131,7 +134,7 @@ async fn a_talk_of_gabfest_may_be_longer_than_one_of_eliza() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_scripted_line_is_said_without_a_call_and_remembered() {
+async fn a_scripted_line_is_sent_without_a_call_and_remembered() {
     let keys = json!({ "script": [{ "turn": 3, "verbatim": "Are you a ROBOT?" }], "typing": { "case": "lower" } });
     let (played, heard, asked) = play_lines(keys, "It is sunny.", &["And On Monday?", "Good.\n###DONE###"]).await;
     assert_eq!(heard, ["How is the weather?", "and on monday?", "Are you a ROBOT?"]);

@@ -1,4 +1,4 @@
-//! An agent that calls tools within a turn: its words and its calls are kept one by one.
+//! An agent that calls tools within a turn: its texts and its calls are kept one by one.
 
 use agent::Spent;
 use record::turn::{Said, ToolCall};
@@ -58,7 +58,7 @@ async fn each_request_is_a_call_and_each_message_is_kept() {
     let spent = played.trial.spend.of(Role::Agent);
     assert_eq!((spent.calls, spent.tokens.input, spent.cost.0), (2, 20, 200));
     assert_eq!(played.trial.spend, played.sent);
-    // The agent's own time, and its first word of the answer after all that went before.
+    // The agent's own time, and the first token of the answer after all tool calls.
     assert_eq!(turn.duration_micros, 9_000_000);
     assert_eq!(played.trial.latencies[0].ttft_micros, Some(5_500_000));
     let shown = cast.judge.asked.lock().unwrap()[0].messages[1].content.clone();
@@ -67,7 +67,7 @@ async fn each_request_is_a_call_and_each_message_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_said_and_asked_before_a_failure_is_kept() {
+async fn messages_and_calls_before_a_failure_are_kept() {
     let cast = Cast::with(FakeAgent::new(|_, _| {
         let earlier =
             agent::Reply { messages: vec![said("One moment.", 0)], text: String::new(), ..request(0, 1, 2, 3) };

@@ -1,4 +1,4 @@
-//! Agents that call their tools themselves, over real sockets: every call stands in its turn, and checks see it.
+//! Agents that call their tools themselves, over real sockets: every call is recorded in its turn, and checks see it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use tokio::{net::TcpListener, time::sleep};
 use super::*;
 use crate::{Models, environment::Execution, fakes, tool_server::ToolServer};
 
-/// An agent that does what the user says, one deed a line: `http TOOL ARGUMENTS`, `mcp TOOL ARGUMENTS`,
-/// `tells TOOL ARGUMENTS` (reports a call), `leaves TOOL ARGUMENTS` (does not wait for the answer) and
-/// `later TOOL ARGUMENTS` (calls once the reply is there). Its reply is what it was answered.
+/// An agent that does what the user says, one action a line: `http TOOL ARGUMENTS`, `mcp TOOL ARGUMENTS`, `reports TOOL
+/// ARGUMENTS` (reports a call without making it), `leaves TOOL ARGUMENTS` (does not wait for the answer) and `later
+/// TOOL ARGUMENTS` (calls after the reply). It replies with the answers of its calls.
 async fn obedient(State(client): State<reqwest::Client>, Json(body): Json<Value>) -> Json<Value> {
     let text = |key: &str| body[key].as_str().unwrap().to_owned();
     let (mut said, mut reported) = (Vec::new(), Vec::new());
@@ -33,10 +33,10 @@ async fn obedient(State(client): State<reqwest::Client>, Json(body): Json<Value>
                     server.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)).await.unwrap();
                 said.push(result.content[0].as_text().unwrap().text.clone());
             }
-            "tells" => reported.push(json!({ "name": tool, "arguments": arguments })),
+            "reports" => reported.push(json!({ "name": tool, "arguments": arguments })),
             "leaves" => {
                 tokio::spawn(call);
-                // It has come, and nobody waits for what it gives.
+                // The call has arrived, and its result is not awaited.
                 sleep(Duration::from_millis(100)).await;
             }
             "later" => {
@@ -51,7 +51,7 @@ async fn obedient(State(client): State<reqwest::Client>, Json(body): Json<Value>
     Json(json!({ "text": format!("done {}", said.join(" ")), "calls": reported }))
 }
 
-/// A worker whose agent is one at the other end of a socket.
+/// A worker whose agent is at the other end of a socket.
 async fn resources() -> (Arc<Resources>, ToolServer) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -162,16 +162,16 @@ async fn checks_see_the_calls_that_came() {
 }
 
 #[tokio::test]
-async fn what_an_agent_also_reports_is_counted_once() {
+async fn calls_that_an_agent_also_reports_count_once() {
     let steps = json!([
-        say("http look {\"id\":\"1\"}\ntells shop_look {\"id\": \"1\"}\ntells own {\"n\":1}", json!([])),
-        say("tells look {\"id\":\"2\"}", json!([])),
+        say("http look {\"id\":\"1\"}\nreports shop_look {\"id\": \"1\"}\nreports own {\"n\":1}", json!([])),
+        say("reports look {\"id\":\"2\"}", json!([])),
         say("http nothing {}\nhttp look {\"id\":\"3\"}", json!([])),
     ]);
     let played = play_steps(steps).await;
     let turns: Vec<Vec<String>> = played.turns.iter().map(calls).collect();
     assert_eq!(turns[0], ["look({\"id\":\"1\"}) = 1", "own({\"n\":1}) = nothing"]);
-    assert_eq!(turns[1], ["look({\"id\":\"2\"}) = nothing"], "only told of, and never made");
+    assert_eq!(turns[1], ["look({\"id\":\"2\"}) = nothing"], "only reported, and never made");
     assert_eq!(turns[2], ["nothing({}) = nothing", "look({\"id\":\"3\"}) = 3"]);
 }
 
@@ -220,7 +220,7 @@ async fn real_services_are_not_mocked() {
 }
 
 #[tokio::test]
-async fn agents_that_are_not_told_keep_their_tools() {
+async fn agents_without_addresses_keep_their_tools() {
     let (resources, server) = resources().await;
     let fake: Arc<dyn agent::Agent> = FakeAgent::saying("Hello.");
     let resources =
@@ -256,7 +256,7 @@ async fn two_hundred_conversations_do_not_hear_each_other() {
     };
     let first = play_all().await;
     assert_eq!(server.registrations(), Some(0));
-    // Who calls first is another one each time; what the mocks answer is not.
+    // The order of calls differs each time; the mocks' answers do not.
     assert_eq!(play_all().await, first);
     let answers: BTreeSet<&str> = first
         .iter()
@@ -293,8 +293,4 @@ async fn mocks_keep_a_state_for_one_trial_and_checks_see_it() {
         assert_eq!(last["of"], "mocks");
         assert_eq!(last["state"]["orders"]["7"]["status"], "refunded");
     }
-    let steps = json!([say("Hi", json!([state_is("orders", "any")]))]);
-    let trial = play_one(&crate::fakes::plan(&shop(steps, json!({})), 1), 0, 1, resources).await.trial;
-    let kind = trial.failure.map(|failure| failure.kind);
-    assert_eq!((trial.verdict, kind), (Verdict::Error, Some(FailureKind::Misconfigured)), "no state, no verdict");
 }

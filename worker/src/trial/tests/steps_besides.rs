@@ -1,4 +1,4 @@
-//! Steps besides conversations: messages, programs, files, plugins, and what a failing step does to the others.
+//! Steps other than conversations: messages, programs, files, plugins, and how a failing step affects the others.
 
 use super::*;
 use crate::environment::{Execution, Limits};
@@ -8,7 +8,7 @@ fn say(input: &str, checks: &[Value]) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_are_said_in_one_conversation() {
+async fn messages_are_sent_in_one_conversation() {
     let cast = Cast::with(FakeAgent::new(|turn, said| Does::Says(format!("{turn}: {said}"))));
     let steps = json!([say("one", &[contains("1: one")]), say("two", &[contains("2: two"), contains("1:")])]);
     let played = first(&scenario(steps, json!({})), &cast).await;
@@ -20,7 +20,7 @@ async fn messages_are_said_in_one_conversation() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_step_ends_the_trial_where_the_scenario_says_so() {
+async fn a_failing_step_ends_the_trial_if_the_scenario_says_so() {
     for (on_failure, word, heard) in [("stop", "sunny", 3), ("continue", "rain", 3), ("stop", "rain", 2)] {
         let steps = json!([say("one", &[]), say("two", &[contains(word)]), say("three", &[contains("sunny")])]);
         let cast = Cast::plain();
@@ -97,7 +97,7 @@ async fn programs_that_are_allowed_are_turns() {
     assert_eq!((program.speaker, program.user.as_str(), program.exit_code), (Origin::Program, code, Some(3)));
     assert_eq!(program.agent.as_deref(), Some("umbrella"));
     assert_eq!(played.notes("stderr"), ["oops\n"]);
-    assert_eq!((played.turns[1].number, played.trial.latencies.len()), (2, 1), "a program is no reply of the agent");
+    assert_eq!((played.turns[1].number, played.trial.latencies.len()), (2, 1), "a program is not a reply of the agent");
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,7 +120,7 @@ async fn files_of_the_scenario_can_be_checked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn plugins_go_to_agents_that_understand_them_and_are_noted_else() {
+async fn plugins_go_to_agents_that_understand_them_or_else_are_noted() {
     let plugins = json!({ "plugins": [
         "@elizaos/plugin-github",
         { "name": "@elizaos/plugin-slow", "version": "2.0.0", "config": { "depth": 2 }, "enabled": false },
@@ -141,7 +141,7 @@ async fn plugins_go_to_agents_that_understand_them_and_are_noted_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_is_opened_with_what_was_said_before() {
+async fn an_agent_is_opened_with_the_history() {
     let opening = json!([{ "speaker": "system", "text": "Be brief." }, { "speaker": "agent", "text": "Welcome!" }]);
     let cast = Cast::plain();
     let written = scenario(json!([say("hi", &[contains("sunny")])]), json!({ "gabfest": { "opening": opening } }));
@@ -165,7 +165,7 @@ async fn an_agent_that_the_worker_does_not_know_is_the_settings_fault() {
     assert_eq!(played.end(), (Verdict::Error, Some((FailureKind::Misconfigured, Blame::Config, None))));
 }
 
-/// No format that is read says what the agent should have said yet, so the plan's scenario is dressed by hand.
+/// No format can express an expected answer yet, so the test edits the plan's scenario.
 #[tokio::test(start_paused = true)]
 async fn an_expected_answer_takes_the_place_of_the_real_one() {
     use ::scenario::{Action, History, Message, message::Speaker};
@@ -186,7 +186,7 @@ async fn an_expected_answer_takes_the_place_of_the_real_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn to_say_nothing_is_an_answer_where_it_is_asked_for() {
+async fn an_empty_answer_is_valid_if_expected() {
     let silent = || {
         Cast::with(FakeAgent::new(|turn, _| match turn {
             1 => Does::Fails(FailureKind::AgentEmpty),

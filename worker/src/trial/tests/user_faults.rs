@@ -1,4 +1,4 @@
-//! Faults of the simulated user: drafts that go back, and trials that say nothing about the agent.
+//! Faults of the simulated user: refused drafts, and trials that say nothing about the agent.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,7 +46,7 @@ fn looking_up(says: &'static str) -> Arc<FakeAgent> {
     })
 }
 
-/// Kind, lines of which a draft was refused, lines that were sent.
+/// The kind, the number of lines with a refused draft, and the number of sent lines.
 fn counts(played: &Played) -> Vec<(FaultKind, u32, u32)> {
     let user = played.trial.user.as_ref().unwrap();
     user.faults.iter().map(|count| (count.kind, count.refused, count.sent)).collect()
@@ -63,9 +63,8 @@ async fn a_faulty_draft_goes_back_with_its_reason_and_the_agent_never_sees_it() 
     assert_eq!((simulated.faults[0].kind, simulated.faults[0].sent), (FaultKind::RoleFlip, false));
     assert_eq!(counts(&played), [(FaultKind::RoleFlip, 1, 0)]);
     let asked = cast.user_sim.asked.lock().unwrap();
-    let last: Vec<&str> = asked[1].messages.iter().rev().take(2).map(|message| &*message.content).collect();
-    assert!(last[0].contains("speaks as the other side"), "{last:?}");
-    assert_eq!(last[1], FLIP);
+    let card = &asked[1].messages.last().unwrap().content;
+    assert!(card.contains("speaks as the other side") && !card.contains(FLIP), "{card}");
     assert_ne!(asked[0].seed, asked[1].seed);
 }
 
@@ -101,6 +100,18 @@ async fn a_minor_fault_is_sent_and_kept_with_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_draft_with_a_minor_fault_is_sent_where_the_later_ones_are_worse() {
+    let cast = Cast::new(FakeAgent::saying("sunny"), drafting(&[INVENTED, FLIP]), FakeModel::saying("judge", YES));
+    let played = first(&conversation(json!({})), &cast).await;
+    assert_eq!(played.end(), (Verdict::Pass, None));
+    assert_eq!((cast.user_sim.times_asked(), cast.agent.heard()[1].as_str()), (3, INVENTED));
+    let faults = &played.turns[1].simulated.as_deref().unwrap().faults;
+    let kept: Vec<_> = faults.iter().map(|fault| (fault.kind, fault.sent)).collect();
+    let (flip, invented) = (FaultKind::RoleFlip, FaultKind::InventedFact);
+    assert_eq!(kept, [(invented, false), (flip, false), (flip, false), (invented, true)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_invented_fact_that_reached_a_tool_is_no_verdict_on_the_agent() {
     for (says, despite) in [("sunny", Verdict::Pass), ("rain", Verdict::Fail)] {
         let cast = Cast::new(looking_up(says), drafting(&[INVENTED]), FakeModel::saying("judge", YES));
@@ -111,13 +122,13 @@ async fn an_invented_fact_that_reached_a_tool_is_no_verdict_on_the_agent() {
         let user = played.trial.user.as_ref().unwrap();
         assert_eq!(user.despite_fault.map(|it| it.verdict), Some(despite));
     }
-    // The same words without a tool leave the verdict alone.
+    // The same invented fact without a tool call leaves the verdict alone.
     let cast = Cast::new(looking_up("rain"), drafting(&[CLEAN]), FakeModel::saying("judge", YES));
     assert_eq!(first(&conversation(json!({})), &cast).await.trial.verdict, Verdict::Fail);
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_turns_the_examination_off_gets_every_draft() {
+async fn without_the_examination_every_draft_is_sent() {
     let cast = Cast::new(FakeAgent::saying("sunny"), drafting(&[FLIP]), FakeModel::saying("judge", YES));
     let played = first(&conversation(json!({ "self_check": "off" })), &cast).await;
     assert_eq!((played.trial.verdict, played.trial.user, cast.agent.heard()[1].as_str()), (Verdict::Pass, None, FLIP));
@@ -126,6 +137,8 @@ async fn whoever_turns_the_examination_off_gets_every_draft() {
 #[tokio::test(start_paused = true)]
 async fn a_judge_that_reads_the_lines_finds_faults_and_is_never_taken_for_a_clean_line() {
     const NO: &str = r#"{"judgment":"no","confidence":1.0,"reasoning":"it shouts"}"#;
+    const CANNOT_TELL: &str = r#"{"judgment":"cannot_tell","confidence":1.0,"reasoning":"hard to say"}"#;
+    const NOT_APPLICABLE: &str = r#"{"judgment":"not_applicable","confidence":1.0,"reasoning":"no number"}"#;
     let rules = json!({ "self_check": "model", "violations": [{ "id": "shouts", "text": "shouts at the agent", "critical": true }] });
     let judge = |answer: &'static str| {
         FakeModel::new("judge", move |request| {
@@ -137,6 +150,9 @@ async fn a_judge_that_reads_the_lines_finds_faults_and_is_never_taken_for_a_clea
         (YES, Verdict::Pass, 0, &[][..]),
         (NO, Verdict::Inconclusive, 0, &[(FaultKind::Violation, 0, 1)]),
         ("Hmm.", Verdict::Pass, 1, &[]),
+        ("no", Verdict::Pass, 1, &[]),
+        (CANNOT_TELL, Verdict::Pass, 1, &[]),
+        (NOT_APPLICABLE, Verdict::Pass, 0, &[]),
     ] {
         let cast = Cast::new(FakeAgent::saying("sunny"), drafting(&[CLEAN]), judge(answer));
         let played = first(&conversation(rules.clone()), &cast).await;

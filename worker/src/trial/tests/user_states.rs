@@ -68,7 +68,7 @@ async fn a_state_gives_up_after_its_visits_and_a_last_line_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_judge_is_asked_where_a_state_says_so_and_its_silence_is_a_no() {
+async fn a_judge_is_asked_if_a_state_says_so_and_its_silence_is_a_no() {
     let keys = || {
         json!({ "states": {
             "ask": { "verbatim": "Please.", "max_visits": 2, "next": [{ "if": { "ask": "Is it sunny?" }, "go": "end" }] },
@@ -86,7 +86,7 @@ async fn a_judge_is_asked_where_a_state_says_so_and_its_silence_is_a_no() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_goal_is_reached_by_what_the_agent_did_and_never_by_the_users_word() {
+async fn the_goal_is_reached_by_the_agents_actions_and_never_by_the_users_claim() {
     let keys = || {
         json!({
             "goal": [

@@ -6,7 +6,7 @@ use super::*;
 
 const PHONE: &str = "phone";
 
-/// Plays a talk of three turns with a user that has the tool `airplane_mode` and whose model writes these drafts.
+/// Plays three turns with a user that has the tool `airplane_mode` and whose model writes these drafts.
 async fn play_drafts(drafts: &'static [&'static str], checks: Value) -> (Played, Vec<String>, Cast) {
     let next = AtomicUsize::new(0);
     let user = FakeModel::new("user_sim", move |_| {
@@ -77,7 +77,8 @@ async fn a_user_has_four_calls_for_a_line_and_an_answer_for_each() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_before_a_talk_ends_belongs_to_its_last_turn() {
-    let drafts = &["###CALL airplane_mode###", "###GAVE_UP###"];
+    // It is asked once more whether it gives up so early.
+    let drafts = &["###CALL airplane_mode###", "###GAVE_UP###", "###GAVE_UP###"];
     let (played, heard, _) = play_drafts(drafts, by_user(json!([{ "name": "airplane_mode" }]))).await;
     assert_eq!((played.trial.verdict, heard.len()), (Verdict::Pass, 1));
     assert_eq!(played.turns[0].user_calls().len(), 1);

@@ -1,4 +1,4 @@
-//! One call that the agent made and also tells of is one call, not two.
+//! Merges a call that the agent made and also reported into one.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -11,13 +11,13 @@ pub(super) struct Merged {
     pub(super) places: Vec<usize>,
 }
 
-/// The calls of a turn: those that came, in the order in which they came, and what the agent reports besides. The two
-/// are one call where they have the same id, else where they name the same tool with equal arguments; each is matched
-/// once. A call that is reported only stands after the reported one before it, or first.
+/// The calls of a turn: those that arrived, in order, and those that the agent only reported. An arrived and a reported
+/// call are the same if they have the same id, or else the same tool and equal arguments; each is matched once. A call
+/// that is only reported comes after the reported call before it, or first.
 ///
-/// A call that came keeps its number and its result, since that is what the agent was told.
+/// An arrived call keeps its number and its result, because the agent received that result.
 ///
-/// `places` says where each reported call stands then.
+/// `places` says where each reported call ends up.
 pub(super) fn merge(
     came: Vec<(u64, ToolCall)>,
     reported: Vec<ToolCall>,
@@ -49,7 +49,7 @@ pub(super) fn merge(
             }
         }
     }
-    // What is reported only, by how many of those that came stand before it.
+    // The calls that were only reported, by how many arrived calls precede them.
     let mut between: Vec<Vec<(usize, ToolCall)>> = vec![Vec::new(); came.len() + 1];
     let mut told_of: Vec<Option<(usize, String)>> = vec![None; came.len()];
     let mut after = 0;
@@ -86,19 +86,19 @@ impl Merged {
     }
 }
 
-/// A number for each call's arguments, which is the same where they are equal. The values themselves are not kept:
-/// those of all calls of a turn can be a hundred times as large as their texts.
+/// A number for each call's arguments; equal arguments have the same number. The values are not kept: those of all
+/// calls of a turn can be a hundred times as large as their texts.
 fn arguments<'a>(calls: impl IntoIterator<Item = &'a ToolCall>) -> Vec<u64> {
     calls.into_iter().map(|call| fingerprint(&agent::tools::read(&call.arguments))).collect()
 }
 
-/// Deep, whatever the order of keys, and 1 is 1.0.
+/// Compares deeply, ignores the order of keys, and treats 1 as 1.0.
 fn fingerprint(value: &Value) -> u64 {
     let mut hash = DefaultHasher::new();
     match value {
         Value::Null => 0_u8.hash(&mut hash),
         Value::Bool(truth) => (1_u8, truth).hash(&mut hash),
-        // There is a negative zero.
+        // Turns negative zero into zero.
         Value::Number(number) => (2_u8, number.as_f64().map(|number| (number + 0.0).to_bits())).hash(&mut hash),
         Value::String(text) => (3_u8, text).hash(&mut hash),
         Value::Array(list) => {
@@ -121,7 +121,7 @@ fn fingerprint(value: &Value) -> u64 {
 mod tests {
     use super::*;
 
-    /// `id:name(arguments)=result`, without what is empty.
+    /// `id:name(arguments)=result`, without empty parts.
     fn call(text: &str) -> ToolCall {
         let (head, result) = text.split_once('=').map_or((text, None), |(head, result)| (head, Some(result)));
         let (head, arguments) = head.split_once('(').unwrap();
@@ -177,23 +177,23 @@ mod tests {
         let rows: &[(&[&str], &[&str], &[&str])] = &[
             (&[], &["a(1)", "b(2)"], &["a(1)", "b(2)"]),
             (&["a(1)=x", "b(2)=y"], &[], &["#0 a(1)=x", "#1 b(2)=y"]),
-            // By name and arguments; the mock's result is what the agent was told.
+            // By name and arguments; the mock's result wins, because the agent received it.
             (&["a({\"n\":1})=x"], &["a({ \"n\": 1.0 })=other"], &["#0 a({\"n\":1})=x"]),
             (&["svc_a(1)=x"], &["c1:a(1)"], &["#0 c1:svc_a(1)=x"]),
             // Twice the same is twice.
             (&["a(1)=x", "a(1)=y"], &["a(1)", "a(1)", "a(1)"], &["#0 a(1)=x", "#1 a(1)=y", "a(1)"]),
             (&["a(1)=x", "a(1)=y"], &["a(1)"], &["#0 a(1)=x", "#1 a(1)=y"]),
-            // By id, whatever else they say; ids that differ are two calls.
+            // By id, whatever the rest says; different ids are two calls.
             (&["7:a(1)=x"], &["7:a(2)"], &["#0 7:a(1)=x"]),
             (&["7:a(1)=x"], &["8:a(1)"], &["8:a(1)", "#0 7:a(1)=x"]),
             (&["a(1)=x", "7:a(1)=y"], &["7:a(1)"], &["#0 a(1)=x", "#1 7:a(1)=y"]),
-            // What is reported only stands after what was reported before it.
+            // A call that is only reported comes after the reported call before it.
             (
                 &["a(1)=x", "b(1)=y"],
                 &["own(0)", "a(1)", "own(1)", "b(1)", "own(2)"],
                 &["own(0)", "#0 a(1)=x", "own(1)", "#1 b(1)=y", "own(2)"],
             ),
-            // The order in which they came is the order in which they were made.
+            // The order of arrival is the order of the calls.
             (&["a(1)=x", "b(1)=y"], &["b(1)", "own(1)", "a(1)"], &["#0 a(1)=x", "#1 b(1)=y", "own(1)"]),
             (&["a(1)"], &["a(2)"], &["a(2)", "#0 a(1)"]),
             (&["a(not json)=x"], &["a(not json)"], &["#0 a(not json)=x"]),
@@ -206,7 +206,7 @@ mod tests {
             let Merged { calls, places } = merge(came, reported, &is_same);
             assert_eq!(calls.iter().map(written).collect::<Vec<_>>(), *expected);
             for (place, name) in places.iter().zip(&told) {
-                assert!(calls[*place].1.name.ends_with(name.as_str()), "{name} stands at {place}");
+                assert!(calls[*place].1.name.ends_with(name.as_str()), "{name} is at {place}");
             }
         }
     }

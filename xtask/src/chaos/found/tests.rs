@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A run of three trials that nothing is wrong with, and its view.
+/// A correct run of three trials, and its view.
 fn clean() -> Found {
     let verdicts = ["PASS", "FAIL", "PASS"];
     let line = |number: usize| json!({ "number": number, "trial_id": format!("t{number}"), "verdict": verdicts[number], "turns": 2 });
@@ -30,7 +30,7 @@ fn a_clean_run_breaks_no_rule() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_named() {
+fn broken_rules_are_named() {
     type Harm = fn(&mut Found);
     let rows: [(Harm, &[&str]); 9] = [
         (

@@ -87,7 +87,7 @@ fn write(pair: &Pair, way: Way, receiver: &Receiver<Piece>, mut chance: Chance) 
         match pair.fate() {
             Fate::Alive if send(pair, to, &piece.bytes) => {}
             Fate::Reset => {
-                // In the middle of what it carries.
+                // In the middle of its data.
                 let half = piece.bytes.len().div_ceil(2);
                 let mut to = to;
                 let _ = to.write(&piece.bytes[..half]);
@@ -96,7 +96,7 @@ fn write(pair: &Pair, way: Way, receiver: &Receiver<Piece>, mut chance: Chance) 
             Fate::Alive | Fate::Dead | Fate::Cut => return,
         }
     }
-    // The reader saw the end, and so shall the other side, unless it must not.
+    // The reader saw the end, so the other side must see it too, unless the connection is dead.
     if pair.fate() == Fate::Alive {
         let _ = to.shutdown(Shutdown::Write);
     }

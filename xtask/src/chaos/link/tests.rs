@@ -62,7 +62,7 @@ fn slowness_takes_its_time() {
         bytes_per_second: Some(8_192),
         stall: Duration::ZERO,
     }));
-    // What was on its way may still be of clear weather.
+    // Data in flight may still be from before the change.
     line.carries(b"x");
     let began = clock::now();
     line.carries(&[1; 4_096]);
@@ -98,7 +98,7 @@ fn a_reset_is_one() {
 }
 
 #[test]
-fn what_is_half_open_carries_nothing_for_ever_and_is_not_closed() {
+fn half_open_connections_carry_nothing_and_stay_open() {
     let mut line = Line::new();
     line.link.half_open();
     line.client.write_all(b"is anybody there?").unwrap();

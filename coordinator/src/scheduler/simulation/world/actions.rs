@@ -20,6 +20,10 @@ impl World {
     /// Carries out one action, as the dispatcher does.
     pub(super) fn act(&mut self, action: Action) -> Checked {
         match action {
+            Action::BeginLoad { run, after } => {
+                let began_at = (self.now + after).as_millis() as i64;
+                at_once(self.store.set_load_began(&run, began_at))?;
+            }
             Action::Grant { session, claim, mut leases, new } => {
                 if self.mutation == Mutation::EpochStays {
                     leases.iter_mut().for_each(|lease| lease.epoch = 1);

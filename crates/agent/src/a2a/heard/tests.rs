@@ -6,19 +6,19 @@ use serde_json::json;
 
 use super::*;
 
-/// A short form of a result: the words of both versions.
+/// A short form of a result, for both versions.
 #[derive(Debug, Clone, Copy)]
-enum Told {
+enum Sent {
     /// A message of the agent.
     Message(&'static str),
-    /// A task with the state, the texts of its artifact `a`, and the words of its status.
+    /// A task with the state, the texts of its artifact `a`, and the message of its status.
     Task(&'static str, &'static [&'static str], &'static str),
     Status(&'static str, &'static str),
     /// A chunk of an artifact, and whether it is appended.
     Chunk(&'static str, &'static str, bool),
 }
 
-fn written(said: Told, version: Version) -> Value {
+fn written(said: Sent, version: Version) -> Value {
     let old = version == Version::V03;
     let part = |text: &str| if old { json!({ "kind": "text", "text": text }) } else { json!({ "text": text }) };
     let message = |text: &str| {
@@ -32,18 +32,18 @@ fn written(said: Told, version: Version) -> Value {
         if old { state.to_owned() } else { format!("TASK_STATE_{}", state.to_ascii_uppercase().replace('-', "_")) }
     };
     let (kind, key, mut body) = match said {
-        Told::Message(text) => ("message", "message", message(text)),
-        Told::Task(status, parts, words) => {
+        Sent::Message(text) => ("message", "message", message(text)),
+        Sent::Task(status, parts, words) => {
             let parts: Vec<Value> = parts.iter().map(|text| part(text)).collect();
             let artifacts = if parts.is_empty() { json!([]) } else { json!([{ "artifactId": "a", "parts": parts }]) };
             let status = json!({ "state": state(status), "message": message(words) });
             ("task", "task", json!({ "id": "t", "contextId": "c", "status": status, "artifacts": artifacts }))
         }
-        Told::Status(status, words) => {
+        Sent::Status(status, words) => {
             let status = json!({ "state": state(status), "message": message(words) });
             ("status-update", "statusUpdate", json!({ "taskId": "t", "contextId": "c", "status": status }))
         }
-        Told::Chunk(id, text, append) => {
+        Sent::Chunk(id, text, append) => {
             let artifact = json!({ "artifactId": id, "parts": [part(text)] });
             let update = json!({ "taskId": "t", "contextId": "c", "artifact": artifact, "append": append });
             ("artifact-update", "artifactUpdate", update)
@@ -61,8 +61,8 @@ fn waiting() -> KnownTask {
     KnownTask { context: Some("c".into()), task: Some("t".into()), artifacts: BTreeMap::from([("a".to_owned(), 5)]) }
 }
 
-/// What came of results: the text, its messages, and the task that waits; or why there is no reply.
-fn heard(known: KnownTask, version: Version, results: &[Told], streamed: bool) -> String {
+/// The outcome of results: the text, its messages, and the waiting task; or why there is no reply.
+fn heard(known: KnownTask, version: Version, results: &[Sent], streamed: bool) -> String {
     let mut heard = HeardTask::new(version, known);
     let sent = Instant::now();
     for (index, result) in results.iter().enumerate() {
@@ -85,8 +85,8 @@ fn heard(known: KnownTask, version: Version, results: &[Told], streamed: bool) -
 
 #[test]
 fn answers_that_come_whole() {
-    use Told::{Message, Task};
-    let rows: [(&[Told], KnownTask, &str); 9] = [
+    use Sent::{Message, Task};
+    let rows: [(&[Sent], KnownTask, &str); 9] = [
         (&[Message("Hello.")], KnownTask::default(), r#""Hello." [] None 0"#),
         (
             &[Task("completed", &["Order 7 ", "is shipped."], "")],
@@ -105,7 +105,7 @@ fn answers_that_come_whole() {
             KnownTask::default(),
             r#""Yes." [] None 0"#,
         ),
-        // What the turn before had heard is not said again.
+        // Text that the previous turn received is not repeated.
         (&[Task("completed", &["First"], "Then.")], waiting(), r#""Then." [] None 0"#),
         (&[Task("failed", &[], "On fire.")], KnownTask::default(), r#"Failed("the task failed: On fire.")"#),
         (&[Task("rejected", &[], "")], KnownTask::default(), r#"Refused("the agent rejects the task")"#),
@@ -124,8 +124,8 @@ fn answers_that_come_whole() {
 
 #[test]
 fn streams_of_a_task() {
-    use Told::{Chunk, Message, Status, Task};
-    let rows: [(&[Told], KnownTask, &str); 7] = [
+    use Sent::{Chunk, Message, Status, Task};
+    let rows: [(&[Sent], KnownTask, &str); 7] = [
         (&[Message("Hello.")], KnownTask::default(), r#""Hello." [] None 10"#),
         (
             &[

@@ -1,4 +1,4 @@
-//! Streams of AG-UI runs, and what is heard in them.
+//! Streams of AG-UI runs, and the replies that they give.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Answers of many shapes, and what is heard in them.
+//! Answers of many shapes, and the replies that they give.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn texts_of_whole_answers() {
         (json!({ "text": "$.a.b" }), r#"{"a":{"b":"hi"}}"#, Ok("hi")),
         (json!({ "text": "$.a" }), r#"{"a":""}"#, Ok("")),
         (json!({ "text": "$.a" }), r#"{"a":7}"#, Ok("7")),
-        // Nothing was said, and said so: the caller has a word for that.
+        // An explicitly empty answer, which the caller reports as such.
         (json!({ "text": "$.a" }), r#"{"a":null}"#, Ok("")),
         (json!({ "text": "$[*].text" }), "[]", Ok("")),
         (json!({ "text": "$.a", "tool_calls": "$.c" }), r#"{"a":null,"c":["f"]}"#, Ok("")),
@@ -46,8 +46,8 @@ fn texts_of_whole_answers() {
             Err("nothing at $.a"),
         ),
         (json!({ "text": "$.a" }), r#"{"b":1}"#, Err("nothing at $.a")),
-        (json!({ "text": "$.a" }), r#"{"a":{}}"#, Err("what stands at $.a is an object")),
-        (json!({ "text": "$.a" }), "<html>", Err("it is no JSON")),
+        (json!({ "text": "$.a" }), r#"{"a":{}}"#, Err("the value at $.a is an object")),
+        (json!({ "text": "$.a" }), "<html>", Err("it is not JSON")),
         (json!({ "text": "$.m[*].t" }), r#"{"m":[{"t":"a"},{"t":"b"}]}"#, Ok("a\nb")),
         (json!({ "text": "$.m[?@.by=='bot'].t" }), r#"{"m":[{"by":"me","t":"a"},{"by":"bot","t":"b"}]}"#, Ok("b")),
         (json!({ "delta": "$.d[*]" }), r#"{"d":["a","b"]}"#, Ok("ab")),
@@ -68,7 +68,7 @@ fn texts_of_whole_answers() {
 }
 
 #[test]
-fn tool_calls_actions_and_what_stands_beside() {
+fn tool_calls_actions_and_the_other_parts() {
     let body = json!({
         "text": "done",
         "calls": [
@@ -129,7 +129,7 @@ fn streams_are_timed_by_their_pieces() {
 }
 
 #[test]
-fn a_stream_of_plain_texts_ends_where_it_ends() {
+fn a_stream_of_plain_texts_ends_with_the_body() {
     let reading = Reading::default();
     let mut heard = Heard::new(&reading);
     let now = Instant::now();
@@ -186,7 +186,7 @@ fn several_kinds_of_events_in_one_stream() {
             "",
             "find=?",
         ),
-        // Nothing is said after the call: the words before it are the reply.
+        // No text follows the call: the text before it is the reply.
         (
             &agui,
             &[
@@ -227,7 +227,7 @@ fn several_kinds_of_events_in_one_stream() {
     }
 }
 
-/// A server that closes the stream, and one that is cut off.
+/// A server that closes the stream, and one whose connection breaks.
 #[test]
 fn a_stream_may_end_without_a_last_event() {
     let now = Instant::now();
@@ -254,7 +254,7 @@ fn every_message_of_a_reply_is_kept() {
         // As far as it has come: one message.
         (json!({ "text": "$.t", "done": "$.end" }), &[r#"{"t":"Do"}"#, r#"{"t":"Done."}"#], "Done.", ""),
         (json!({ "text": "$.t[*]", "done": "$.end" }), &[r#"{"t":["Wait.","Done."]}"#], "Wait.\nDone.", "Wait.|Done."),
-        // The whole stands for its pieces.
+        // The whole text replaces its pieces.
         (
             json!({ "delta": "$.d", "text": "$.t" }),
             &[r#"{"d":"Do"}"#, r#"{"d":"ne."}"#, r#"{"t":"Done."}"#],

@@ -10,7 +10,7 @@ use record::summary::Rate;
 use serde::Serialize;
 use statistics::{kappa, wilson};
 
-/// What the judge said of one item.
+/// The judge's answers about one item.
 #[derive(Debug, Default)]
 pub(super) struct Verdicts {
     line: u32,
@@ -38,7 +38,7 @@ impl Verdicts {
         self.answers.first()?.as_ref().ok()?.label
     }
 
-    /// Why there is no verdict with the first seed.
+    /// Why the first seed gave no verdict.
     fn missing(&self) -> Option<String> {
         match self.answers.first()? {
             Err(reason) => Some(reason.clone()),
@@ -65,9 +65,9 @@ pub(super) struct Agreement {
     /// Of all labels.
     pub(super) kappa: Rate,
     pub(super) accuracy: Rate,
-    /// Of the items labelled not met, the share that the judge finds not met.
+    /// Of the items labelled not met, the share that the judge also finds not met.
     pub(super) sensitivity: Rate,
-    /// Of the items labelled met, the share that the judge finds met.
+    /// Of the items labelled met, the share that the judge also finds met.
     pub(super) specificity: Rate,
     /// Of the items judged with several seeds, the share whose verdicts differ.
     pub(super) seed_flips: Rate,
@@ -84,6 +84,16 @@ pub(super) struct Group {
     pub(super) items: u64,
     pub(super) kappa: Rate,
     pub(super) accuracy: Rate,
+    /// Of the group's items rightly found not met, the share that an attack turned to met.
+    pub(super) attacks: Rate,
+}
+
+/// What was found of the items of one group.
+#[derive(Debug, Default)]
+struct Found {
+    pairs: Vec<Pair>,
+    /// The verdicts with an attack.
+    attacked: Vec<Label>,
 }
 
 #[derive(Debug, Serialize)]
@@ -106,18 +116,19 @@ type Pair = (Label, Label);
 
 impl Agreement {
     pub(super) fn of(items: &[Item], verdicts: &[Verdicts]) -> Self {
-        let (mut pairs, mut judged, mut unanswered) = (Vec::<Pair>::new(), Vec::new(), Vec::new());
-        let (mut domains, mut languages) = (BTreeMap::<&str, Vec<Pair>>::new(), BTreeMap::<&str, Vec<Pair>>::new());
+        let (mut all, mut judged, mut unanswered) = (Found::default(), Vec::new(), Vec::new());
+        let (mut domains, mut languages) = (BTreeMap::<&str, Found>::new(), BTreeMap::<&str, Found>::new());
         for (item, verdict) in items.iter().zip(verdicts) {
             let (id, line) = (item.id.clone(), verdict.line);
             if let Some(reason) = verdict.missing() {
                 unanswered.push(Unanswered { id: id.clone(), line, reason });
             }
             let Some(found) = verdict.first() else { continue };
-            let pair = (item.label, found);
-            pairs.push(pair);
-            domains.entry(&item.domain).or_default().push(pair);
-            languages.entry(&item.language).or_default().push(pair);
+            let of_groups = [domains.entry(&item.domain).or_default(), languages.entry(&item.language).or_default()];
+            for group in of_groups.into_iter().chain([&mut all]) {
+                group.pairs.push((item.label, found));
+                group.attacked.extend(verdict.attacked.flatten());
+            }
             let reason = verdict.answers.first().and_then(|answer| answer.as_ref().ok());
             let reason = reason.map_or_else(String::new, |answered| answered.reason.clone());
             judged.push(Judged { id, line, label: item.label, verdict: found, reason });
@@ -125,28 +136,37 @@ impl Agreement {
         let answers = || verdicts.iter().flat_map(|verdict| verdict.answers.iter().flatten());
         let ballots = || answers().flat_map(|answered| &answered.ballots);
         let flips: Vec<bool> = verdicts.iter().filter_map(Verdicts::flips).collect();
-        let attacked: Vec<Label> = verdicts.iter().filter_map(|verdict| verdict.attacked.flatten()).collect();
-        let group = |(name, pairs): (&str, Vec<Pair>)| {
-            let group = Group { items: pairs.len() as u64, kappa: kappa::of(&pairs), accuracy: accuracy(&pairs) };
-            (name.to_owned(), group)
-        };
+        let group = |(name, found): (&str, Found)| (name.to_owned(), Group::of(&found));
+        let pairs = &all.pairs;
         Self {
             models: ballots().map(|ballot| ballot.model.clone()).collect(),
             judges: ballots().map(|ballot| ballot.judge.clone()).collect(),
             items: items.len() as u64,
             answered: pairs.len() as u64,
-            kappa: kappa::of(&pairs),
-            accuracy: accuracy(&pairs),
-            sensitivity: share_of(&pairs, Label::NotMet),
-            specificity: share_of(&pairs, Label::Met),
+            kappa: kappa::of(pairs),
+            accuracy: accuracy(pairs),
+            sensitivity: share_of(pairs, Label::NotMet),
+            specificity: share_of(pairs, Label::Met),
             seed_flips: wilson::interval(count(&flips, |flip| *flip), flips.len() as u64),
-            attacks: wilson::interval(count(&attacked, |label| *label == Label::Met), attacked.len() as u64),
+            attacks: attacks(&all.attacked),
             domains: domains.into_iter().map(group).collect(),
             languages: languages.into_iter().map(group).collect(),
             verdicts: judged,
             unanswered,
         }
     }
+}
+
+impl Group {
+    fn of(Found { pairs, attacked }: &Found) -> Self {
+        let items = pairs.len() as u64;
+        Self { items, kappa: kappa::of(pairs), accuracy: accuracy(pairs), attacks: attacks(attacked) }
+    }
+}
+
+/// Of the verdicts with an attack, the share that is met.
+fn attacks(attacked: &[Label]) -> Rate {
+    wilson::interval(count(attacked, |label| *label == Label::Met), attacked.len() as u64)
 }
 
 fn accuracy(pairs: &[Pair]) -> Rate {

@@ -1,4 +1,4 @@
-//! What was found about a judge, for a terminal.
+//! The results about a judge as a table for a terminal.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -51,7 +51,11 @@ fn groups(text: &mut String, title: &str, groups: &BTreeMap<String, Group>) {
     for (name, group) in groups {
         let kappa = group.kappa.estimate.map_or_else(|| "unknown".to_owned(), |kappa| format!("{kappa:.3}"));
         let accuracy = group.accuracy.estimate.unwrap_or_default();
-        let _ = writeln!(text, "  {:<24}kappa {kappa}, accuracy {accuracy:.3}, {} items", visible(name), group.items);
+        let _ = write!(text, "  {:<24}kappa {kappa}, accuracy {accuracy:.3}, {} items", visible(name), group.items);
+        if let Some(attacks) = group.attacks.estimate {
+            let _ = write!(text, ", {attacks:.3} of {} attacks succeed", group.attacks.n);
+        }
+        text.push('\n');
     }
 }
 

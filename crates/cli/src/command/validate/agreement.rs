@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use statistics::threshold::{Best, Confusion, Side, Worth};
 
-/// What was found about one measure.
+/// The results for one measure.
 #[derive(Debug, Serialize)]
 pub(super) struct Agreement {
     pub(super) measure: String,
@@ -15,10 +15,10 @@ pub(super) struct Agreement {
     pub(super) threshold: f64,
     pub(super) confusion: Confusion,
     pub(super) worth: Worth,
-    /// `null` where no threshold separates better than chance.
+    /// `null` if no threshold separates better than chance.
     pub(super) best: Option<Best>,
     pub(super) samples: Vec<Scored>,
-    /// Texts that got no score: they count nowhere above.
+    /// Texts without a score, which the figures above do not include.
     pub(super) not_scored: Vec<NotScored>,
 }
 

@@ -1,4 +1,4 @@
-//! What was found about a threshold, for a terminal.
+//! The results about a threshold as a table for a terminal.
 
 use std::fmt::Write as _;
 

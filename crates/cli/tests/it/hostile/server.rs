@@ -1,4 +1,4 @@
-//! One server that does what the path of a call says, for as long as anybody listens.
+//! A server whose behaviour depends on the path of the call, for as long as the client listens.
 
 use std::{
     io::{Read as _, Write},
@@ -16,7 +16,7 @@ pub(super) fn start() -> String {
     let address = listener.local_addr().unwrap().to_string();
     spawn(move || {
         for stream in listener.incoming() {
-            // Whoever is flooded hangs up, and the write fails.
+            // A flooded client hangs up, and the write fails.
             spawn(move || stream.map(|stream| answer(stream).is_err()));
         }
     });
@@ -99,7 +99,7 @@ fn speak(mut stream: TcpStream, path: &str, head: &str) -> std::io::Result<()> {
     let accept = derive_accept_key(key.unwrap_or_default().trim().as_bytes());
     let switch = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n";
     write!(stream, "{switch}sec-websocket-accept: {accept}\r\n\r\n")?;
-    // What the user says; nothing after it is read.
+    // The user's message; nothing after it is read.
     let mut said = [0_u8; 4096];
     let _ = stream.read(&mut said)?;
     let text = |text: &str| frame(0x81, text.as_bytes());
@@ -145,7 +145,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A megabyte that takes a hundred once it is read.
+/// A megabyte that takes a hundred when parsed.
 fn crowd() -> String {
     format!("[{}1]", "{\"\":0},".repeat(140_000))
 }

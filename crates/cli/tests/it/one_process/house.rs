@@ -18,7 +18,7 @@ use llm::{
     retry::Policy,
 };
 use proto::v1::{self, runs_client::RunsClient};
-use record::{Summary, view::verdict_view};
+use record::{Summary, Trial, view::verdict_view};
 use scenario::{
     Plan,
     plan::{self, Choices},
@@ -29,38 +29,45 @@ use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle, time::Instant};
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
-use worker::{Models, Resources, Timing, Worker, environment::Execution};
+use worker::{Models, Resources, Timing, Worker, environment::Execution, pacer::Timer};
 
 /// 2026-11-21T03:00:00Z
 const STARTED_AT: i64 = 1_795_230_000_000;
 const PIPE_BYTES: usize = 1 << 20;
 
 pub(super) struct House {
-    pipes: mpsc::Sender<io::Result<DuplexStream>>,
+    store: Arc<Memory>,
+    clock: Clock,
+    pipes: Pipes,
     people: RunsClient<Channel>,
     drain: CancellationToken,
     coordinator: JoinHandle<()>,
     runs: u32,
 }
 
+/// To the coordinator that is there now.
+type Pipes = Arc<Mutex<mpsc::Sender<io::Result<DuplexStream>>>>;
+
 impl House {
     pub(super) async fn open() -> Self {
         let store = Arc::new(Memory::new());
-        let clock = Clock::new(|| STARTED_AT);
-        let (coordinator, handle) =
-            Coordinator::open(store, Config::default(), clock, Observers::default()).await.unwrap();
-        let (pipes, incoming) = mpsc::channel(4);
+        let began = Instant::now();
+        let clock = Clock::new(move || STARTED_AT + i64::try_from(began.elapsed().as_millis()).unwrap());
         let drain = CancellationToken::new();
-        let router = coordinator::service::router(handle).await.unwrap();
-        let drained = drain.clone();
-        let served =
-            router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), drained.clone().cancelled_owned());
-        let coordinator = tokio::spawn(async move {
-            let (served, ()) = tokio::join!(served, coordinator.run(drained));
-            served.unwrap();
-        });
-        let people = RunsClient::new(channel(pipes.clone()));
-        Self { pipes, people, drain, coordinator, runs: 0 }
+        let (coordinator, pipes) = serve(Arc::clone(&store), clock.clone(), drain.clone()).await;
+        let pipes = Arc::new(Mutex::new(pipes));
+        let people = RunsClient::new(channel(Arc::clone(&pipes)));
+        Self { store, clock, pipes, people, drain, coordinator, runs: 0 }
+    }
+
+    /// The coordinator is killed, and another one opens its store.
+    pub(super) async fn restart(&mut self) {
+        self.coordinator.abort();
+        assert!((&mut self.coordinator).await.unwrap_err().is_cancelled());
+        let (coordinator, pipes) = serve(Arc::clone(&self.store), self.clock.clone(), self.drain.clone()).await;
+        self.coordinator = coordinator;
+        *self.pipes.lock().unwrap() = pipes;
+        self.people = RunsClient::new(channel(Arc::clone(&self.pipes)));
     }
 
     /// A worker with agent, user and judge behind one endpoint.
@@ -71,7 +78,7 @@ impl House {
         self.hire_with(&endpoint, asked, limits, slots)
     }
 
-    /// A worker whose agent sees when it is asked; it answers after a second.
+    /// A worker whose agent records when it is called; it answers after a second.
     pub(super) fn hire_counted(&self, limits: &limit::Settings, slots: u32, asked: &Asked) -> Hired {
         let mock: llm::endpoint::Settings = serde_json::from_value(json!({ "kind": "mock" })).unwrap();
         let mock = Arc::new(Endpoint::open("mock", &mock).unwrap());
@@ -112,9 +119,10 @@ impl House {
             unsettled: Box::new(move || endpoint.unsettled_nanos()),
             limits,
         };
-        let config = worker::Config { name: "hired".to_owned(), slots, timing: Timing::default() };
+        let config =
+            worker::Config { name: "hired".to_owned(), slots, timing: Timing::default(), timer: Timer::Runtime };
         let drain = CancellationToken::new();
-        let task = tokio::spawn(Worker::new(config, resources).run(channel(self.pipes.clone()), drain.clone()));
+        let task = tokio::spawn(Worker::new(config, resources).run(channel(Arc::clone(&self.pipes)), drain.clone()));
         Hired { task, drain }
     }
 
@@ -129,7 +137,7 @@ impl House {
             ..v1::SubmitRequest::default()
         };
         let planned = self.people.submit(request).await.unwrap().into_inner().planned;
-        assert_eq!(planned, plan.planned());
+        assert_eq!(planned, plan.planned().unwrap_or(0));
         run
     }
 
@@ -157,7 +165,7 @@ impl House {
         serde_json::from_slice(&reply.into_inner().summary).unwrap()
     }
 
-    /// What must not depend on how it was played: each trial's verdict view and its words.
+    /// Everything that must not depend on how the run was played: each trial's verdict view and turns.
     pub(super) async fn view(&mut self, run: &str) -> Vec<Value> {
         let request = v1::ExportRequest { run: run.to_owned(), first: 0 };
         let mut trials = self.people.export(request).await.unwrap().into_inner();
@@ -173,6 +181,24 @@ impl House {
         view
     }
 
+    /// Every trial that ended, by number.
+    pub(super) async fn trials(&mut self, run: &str) -> Vec<Trial> {
+        self.kept(run).await.into_iter().map(|(trial, _)| trial).collect()
+    }
+
+    /// Every trial that ended, by number, and how many of its turns are kept.
+    pub(super) async fn kept(&mut self, run: &str) -> Vec<(Trial, usize)> {
+        let request = v1::ExportRequest { run: run.to_owned(), first: 0 };
+        let mut trials = self.people.export(request).await.unwrap().into_inner();
+        let mut all = Vec::new();
+        while let Some(exported) = trials.next().await {
+            let v1::ExportedTrial { trial, turns, unreadable } = exported.unwrap();
+            assert_eq!(unreadable, "");
+            all.push((proto::trial::from_wire(trial.unwrap()).unwrap(), turns.len()));
+        }
+        all
+    }
+
     pub(super) async fn close(self) {
         self.drain.cancel();
         drop(self.people);
@@ -180,14 +206,20 @@ impl House {
     }
 }
 
-/// An agent's own count: when it was asked, and how often at the same time.
+/// An agent's own count: when it was called, and how many calls ran at the same time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asked {
     times: Arc<Mutex<Vec<Instant>>>,
     in_flight: Arc<Mutex<(usize, usize)>>,
+    /// It answers at once, but for so long after its first call nothing; `None`: each answer takes a second.
+    frozen: Option<Duration>,
 }
 
 impl Asked {
+    pub(super) fn frozen_for(time: Duration) -> Self {
+        Self { frozen: Some(time), ..Self::default() }
+    }
+
     pub(super) fn times(&self) -> Vec<Instant> {
         self.times.lock().unwrap().clone()
     }
@@ -230,7 +262,11 @@ impl llm::Call<llm::chat::Request> for Asked {
             in_flight.1 = in_flight.1.max(in_flight.0);
         }
         let _in_flight = InFlight(self);
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        let first = self.times.lock().unwrap()[0];
+        match self.frozen {
+            None => tokio::time::sleep(Duration::from_secs(1)).await,
+            Some(time) => tokio::time::sleep_until(first + time).await,
+        }
         Ok(Reply { text: "hello".to_owned(), ..Reply::default() })
     }
 }
@@ -241,13 +277,13 @@ pub(super) struct Hired {
 }
 
 impl Hired {
-    /// Finishes what it plays, and goes.
+    /// Finishes its trials and exits.
     pub(super) async fn drained(self) {
         self.drain.cancel();
         self.task.await.unwrap().unwrap();
     }
 
-    /// Gone in the middle of a word, with its connection.
+    /// Killed in the middle of a message, with its connection.
     pub(super) fn killed(self) {
         self.task.abort();
     }
@@ -269,10 +305,26 @@ pub(super) fn plan(steps: &Value, repeats: u32) -> Plan {
     plan::build(&reading, &choices).unwrap()
 }
 
+async fn serve(
+    store: Arc<Memory>,
+    clock: Clock,
+    drain: CancellationToken,
+) -> (JoinHandle<()>, mpsc::Sender<io::Result<DuplexStream>>) {
+    let (coordinator, handle) = Coordinator::open(store, Config::default(), clock, Observers::default()).await.unwrap();
+    let (pipes, incoming) = mpsc::channel(4);
+    let router = coordinator::service::router(handle).await.unwrap();
+    let served = router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), drain.clone().cancelled_owned());
+    let task = tokio::spawn(async move {
+        let (served, ()) = tokio::join!(served, coordinator.run(drain));
+        served.unwrap();
+    });
+    (task, pipes)
+}
+
 /// A channel whose connections are pipes.
-fn channel(pipes: mpsc::Sender<io::Result<DuplexStream>>) -> Channel {
+fn channel(pipes: Pipes) -> Channel {
     let connect = tower::service_fn(move |_: http::Uri| {
-        let pipes = pipes.clone();
+        let pipes = pipes.lock().unwrap().clone();
         async move {
             let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
             pipes.send(Ok(theirs)).await.map_err(|_| io::Error::from(io::ErrorKind::ConnectionRefused))?;

@@ -1,5 +1,5 @@
-//! A server that is agent, simulated user, judge and collector in one: it answers in every way that there is, and says
-//! the keys that it was given back in every field that it can.
+//! A server that is agent, simulated user, judge and collector in one: it answers in every way, and echoes the keys
+//! that it received in every field that it can.
 
 use std::{
     collections::BTreeSet,
@@ -19,13 +19,13 @@ pub(super) struct Provider {
     seen: Arc<Mutex<Seen>>,
 }
 
-/// What came in.
+/// The received requests.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Seen {
-    /// Who was asked, what they did, and the keys that came with it.
+    /// The role, its action, and the keys that came with it.
     pub(super) asked: BTreeSet<(String, String, Vec<String>)>,
     /// The path and the body of each message for a collector.
-    pub(super) told: Vec<(String, Vec<u8>)>,
+    pub(super) received: Vec<(String, Vec<u8>)>,
 }
 
 struct Request {
@@ -55,15 +55,15 @@ impl Provider {
     }
 }
 
-/// One request a connection. Whoever goes away before the answer is of no interest.
+/// One request per connection. A client that disconnects early does not matter.
 fn serve(stream: &TcpStream, seen: &Mutex<Seen>) {
     let Some(Request { path, keys, body }) = read(stream) else { return };
     if path.starts_with("/v1/") {
-        seen.lock().unwrap().told.push((path, body));
+        seen.lock().unwrap().received.push((path, body));
         drop(write!(&*stream, "{}", whole(200, "application/json", "{}")));
         return;
     }
-    // `/agent/v1/chat/completions`: the scenario's words say what is to happen.
+    // `/agent/v1/chat/completions`: the scenario's text selects the action.
     let role = path.split('/').nth(1).unwrap_or_default().to_owned();
     let deed = deed(&role, &String::from_utf8_lossy(&body));
     let key = keys.join(" ");
@@ -93,7 +93,7 @@ fn read(stream: &TcpStream) -> Option<Request> {
     Some(Request { path, keys, body })
 }
 
-/// What follows `agent-`, `user-` or `judge-` in what was asked.
+/// The word after `agent-`, `user-` or `judge-` in the request.
 fn deed(role: &str, asked: &str) -> String {
     let begin = asked.find(&format!("{role}-")).map_or(asked.len(), |at| at + role.len() + 1);
     asked[begin..].chars().take_while(|letter| letter.is_ascii_alphabetic() || *letter == '_').collect()
@@ -147,7 +147,7 @@ fn answer(mut stream: &TcpStream, role: &str, deed: &str, key: &str) -> std::io:
     stream.write_all(said.as_bytes())
 }
 
-/// With a length, so that one who reads knows what is missing; the headers tell keys too.
+/// With a length, so that a reader sees what is missing; the headers have keys too.
 fn whole(status: u16, kind: &str, body: &str) -> String {
     let length = body.len();
     let shown: String = body.chars().filter(char::is_ascii_graphic).take(200).collect();

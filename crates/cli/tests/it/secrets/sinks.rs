@@ -1,4 +1,4 @@
-//! Everything that processes leave behind, by name: files, what they printed, what they answered, what they sent.
+//! Everything that processes leave behind, by name: files, printed output, answers, and sent messages.
 
 use std::{
     collections::BTreeMap,
@@ -41,7 +41,7 @@ impl Sinks {
         String::from_utf8_lossy(bytes).into_owned()
     }
 
-    /// That a text stands in at least one sink whose name begins so.
+    /// Checks that a text is in at least one sink whose name starts with `names`.
     pub(super) fn assert_somewhere(&self, names: &str, text: &str) {
         let of_name: Vec<&String> = self.0.keys().filter(|name| name.starts_with(names)).collect();
         assert!(of_name.iter().any(|name| self.text(name).contains(text)), "{text:?} is in none of {of_name:?}");
@@ -66,12 +66,12 @@ impl Sinks {
     }
 }
 
-/// The first and the last letters: no encoding changes them, and each is enough to know a key by.
+/// The first and the last letters: no encoding changes them, and each is enough to recognise a key.
 fn halves(key: &str) -> [&str; 2] {
     [&key[..6], &key[key.len() - 6..]]
 }
 
-/// A role that goes on until it is told to stop.
+/// A role that runs until it is stopped.
 pub(super) struct Role {
     process: Process,
     name: &'static str,
@@ -81,7 +81,7 @@ pub(super) struct Role {
 }
 
 impl Role {
-    /// Waits until it has said where it is, and where its page of metrics is.
+    /// Waits until it has printed its address and that of its page of metrics.
     pub(super) fn start(place: &Place, name: &'static str, command: &mut Command) -> Self {
         let file = |stream: &str| File::create(place.path().join(format!("{name}.{stream}"))).unwrap();
         command.args(["--metrics-listen", "127.0.0.1:0"]).stdout(file("stdout")).stderr(file("stderr"));
@@ -98,13 +98,13 @@ impl Role {
         panic!("{name} names no page of metrics");
     }
 
-    /// What it shows while it is there.
+    /// Reads what it serves while it runs.
     pub(super) fn look(&self, sinks: &mut Sinks) {
         sinks.add(format!("{}/metrics", self.name), get(&self.page));
         sinks.add(format!("{}/healthz", self.name), get(&self.page.replace("/metrics", "/healthz")));
     }
 
-    /// Stops it, and takes what it printed.
+    /// Stops it, and collects its output.
     pub(super) fn stop(mut self, place: &Place, sinks: &mut Sinks) {
         self.process.signal("TERM");
         assert_eq!(self.process.wait(Duration::from_secs(20)), 0, "{}", self.name);

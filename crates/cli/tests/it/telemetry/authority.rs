@@ -1,4 +1,4 @@
-//! An authority that nobody knows, and whom it vouches for.
+//! A private certificate authority and its certificates.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -17,7 +17,7 @@ pub(super) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
-/// What a server shows, and of whom it wants to see something.
+/// A server's certificate, and the authority of the client certificates that it requires.
 pub(super) struct Doorkeeper {
     identity: Signed,
     authority: String,
@@ -38,7 +38,7 @@ impl Authority {
         Self { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap() }
     }
 
-    /// Of a server on this machine. One that `asks` speaks only to those whom the same authority vouches for.
+    /// For a server on this machine. One that `asks` accepts only clients with a certificate of the same authority.
     pub(super) fn doorkeeper(&self, asks: bool) -> Doorkeeper {
         Doorkeeper { identity: self.sign(&["127.0.0.1"]), authority: self.pem(), asks }
     }

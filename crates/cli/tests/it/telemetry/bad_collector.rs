@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    playing::{SOME, command, ended, told},
+    playing::{SOME, command, ended, exporting},
     receiver::{Receiver, Temper},
 };
 use crate::process::Place;
@@ -23,7 +23,7 @@ fn a_bad_collector_changes_no_verdict_and_costs_one_warning() {
         let receiver = temper.map(Receiver::start);
         let address = receiver.as_ref().map_or("http://127.0.0.1:9", |receiver| &receiver.address);
         let mut command = command(&place, SOME, name);
-        told(&mut command, address, "http/json");
+        exporting(&mut command, address, "http/json");
         let ended = ended(command.env("OTEL_BSP_SCHEDULE_DELAY", "100").env("OTEL_EXPORTER_OTLP_TIMEOUT", "500"));
         assert_eq!(ended.code, plain.code, "{name}: {}", ended.stderr);
         assert_eq!(place.view(name), expected, "{name}");
@@ -37,7 +37,7 @@ fn a_bad_collector_changes_no_verdict_and_costs_one_warning() {
     }
 }
 
-/// From the run's start to its end, without that of the process.
+/// From the run's start to its end, without the start of the process.
 fn lasted(place: &Place, out: &str) -> Duration {
     let run = &place.json(&format!("{out}/report.json"))["run"];
     let at = |key: &str| chrono::DateTime::parse_from_rfc3339(run[key].as_str().unwrap()).unwrap();

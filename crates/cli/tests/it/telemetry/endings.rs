@@ -1,4 +1,4 @@
-//! The end of a process: what waits is sent, and a collector that hangs delays it by two seconds at most.
+//! The end of a process: waiting telemetry is sent, and a hanging collector delays the exit by two seconds at most.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -9,14 +9,14 @@ use std::{
 use tokio::time::Instant;
 
 use super::{
-    playing::{short_command, told},
+    playing::{exporting, short_command},
     receiver::{PROTOCOLS, Receiver, Temper, attribute},
     whole::spans_of,
 };
 use crate::process::{Place, Process};
 
 const LONGEST: Duration = Duration::from_secs(2);
-/// Of a busy machine, for what a process does besides.
+/// Extra time for everything else that a process does on a busy machine.
 const SLACK: Duration = Duration::from_secs(1);
 
 #[test]
@@ -25,7 +25,8 @@ fn a_collector_that_hangs_holds_up_the_end_of_a_run_for_two_seconds_at_most() {
     for protocol in PROTOCOLS {
         let receiver = Receiver::start(Temper::Hangs);
         let mut command = short_command(&place, &protocol.replace('/', "-"));
-        let mut run = Process(told(&mut command, &receiver.address, protocol).stdout(Stdio::piped()).spawn().unwrap());
+        let mut run =
+            Process(exporting(&mut command, &receiver.address, protocol).stdout(Stdio::piped()).spawn().unwrap());
         // The verdict is the last thing that a run prints.
         let lines = BufReader::new(run.0.stdout.take().unwrap()).lines();
         let said = lines.map(|line| (line.unwrap(), Instant::now())).last();
@@ -50,7 +51,7 @@ fn a_worker_and_a_coordinator_end_soon_too() {
 }
 
 #[test]
-fn what_waits_is_sent_when_a_process_is_told_to_end() {
+fn queued_telemetry_is_sent_when_a_process_is_stopped() {
     let place = Place::new();
     for protocol in ["grpc", "http/protobuf"] {
         let receiver = Receiver::speaking(protocol, None);
@@ -71,7 +72,7 @@ fn what_waits_is_sent_when_a_process_is_told_to_end() {
         fleet.worker.signal("TERM");
         assert_eq!(fleet.worker.wait(Duration::from_secs(20)), 0);
         let report = place.json(&format!("{out}/report.json"));
-        // The span of the run's end is the coordinator's.
+        // The coordinator sends the span of the run's end.
         assert_eq!(receiver.spans().len() as u64, spans_of(&report, &place, &out) - 1, "{protocol}");
         assert!(!receiver.points("gabfest.conversations").is_empty(), "{protocol}");
         let judged = |record: &serde_json::Value| record["eventName"] == "gen_ai.evaluation.result";
@@ -98,10 +99,10 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// A coordinator and a worker that tell one collector.
+    /// A coordinator and a worker with the same collector.
     fn start(place: &Place, receiver: &Receiver, variables: &[(&str, &str)]) -> Self {
         let telling = |command: &mut Command| {
-            told(command, &receiver.address, "http/json").envs(variables.iter().copied());
+            exporting(command, &receiver.address, "http/json").envs(variables.iter().copied());
         };
         let mut command = place.gabfest(&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
         telling(&mut command);
@@ -112,7 +113,7 @@ impl Fleet {
         Self { coordinator, worker, address }
     }
 
-    /// To the end of a run.
+    /// Plays a run to its end.
     fn play(&self, place: &Place, out: &str) {
         place.write("ask.scenario.yaml", crate::agents::ASK);
         let words = ["submit", "ask.scenario.yaml", "--repeats", "50", "--watch", "--out", out];

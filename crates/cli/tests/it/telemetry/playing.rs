@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::process::{Ended, Place, scenarios};
 
-/// Flaky, so that some trials fail, and in no hurry, so that whoever tells of them keeps up.
+/// Flaky, so that some trials fail, and slow enough that the exporter keeps up.
 const SETTINGS: &str = "
 endpoints:
   mock: { kind: mock, mock: { latency: { kind: uniform, min_ms: 5, max_ms: 15 }, pass: [{ probability: 0.9 }] } }
@@ -19,7 +19,7 @@ pub(super) fn command(place: &Place, which: &str, out: &str) -> Command {
     place.write("gabfest.yaml", SETTINGS);
     let path = format!("{}/{which}", scenarios());
     let mut command = place.gabfest(&["run", &path, "--seed", "7", "--out", out, "--quiet"]);
-    // `--quiet` leaves errors only, but what is asked for here is printed.
+    // `--quiet` prints only errors, but the log level here is explicit.
     command.env("GABFEST_LOG", "warn");
     command
 }
@@ -30,8 +30,8 @@ pub(super) fn short_command(place: &Place, out: &str) -> Command {
     place.gabfest(&["run", "ask.scenario.yaml", "--seed", "7", "--repeats", "20", "--out", out])
 }
 
-/// Tells the address by a protocol. The queues have room for the whole run.
-pub(super) fn told<'a>(command: &'a mut Command, address: &str, protocol: &str) -> &'a mut Command {
+/// Sets the collector's address and protocol. The queues have room for the whole run.
+pub(super) fn exporting<'a>(command: &'a mut Command, address: &str, protocol: &str) -> &'a mut Command {
     command
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", address)
         .env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)

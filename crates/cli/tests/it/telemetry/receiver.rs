@@ -1,4 +1,4 @@
-//! A collector that keeps what it got, whatever protocol it came by, or one that is out of order.
+//! A collector that keeps everything it receives by any protocol, or one that misbehaves.
 
 mod grpc;
 mod http;
@@ -23,7 +23,7 @@ type Got = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 pub(super) enum Temper {
     /// Takes everything.
     Takes,
-    /// Takes so many messages and no more: connections break.
+    /// Accepts this many messages, then breaks connections.
     Dies(usize),
     /// Takes connections and never answers.
     Hangs,
@@ -37,12 +37,12 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Speaks HTTP. One that hangs does so for whoever comes.
+    /// An HTTP collector. A hanging one hangs for every client.
     pub(super) fn start(temper: Temper) -> Self {
         Self::open("http", |listener, got| http::serve(listener, temper, None, got))
     }
 
-    /// Takes everything by a protocol; behind TLS where there is a doorkeeper.
+    /// Accepts everything by a protocol, over TLS if there is a doorkeeper.
     pub(super) fn speaking(protocol: &str, doorkeeper: Option<&Doorkeeper>) -> Self {
         let scheme = if doorkeeper.is_some() { "https" } else { "http" };
         Self::open(scheme, |listener, got| match protocol {
@@ -59,7 +59,7 @@ impl Receiver {
         Self { address, got }
     }
 
-    /// The bytes of every message, whatever they are about.
+    /// The bytes of every message of any kind.
     pub(super) fn bytes(&self) -> Vec<Vec<u8>> {
         self.got.lock().unwrap().iter().map(|(_, body)| body.clone()).collect()
     }

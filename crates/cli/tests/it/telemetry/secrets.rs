@@ -1,7 +1,7 @@
-//! No collector is told a key, and no variable's nonsense is taken for sense.
+//! No collector receives a key, and invalid variables are reported instead of guessed.
 
 use super::{
-    playing::{ended, short_command, told},
+    playing::{ended, exporting, short_command},
     receiver::{Receiver, attribute},
 };
 use crate::process::Place;
@@ -9,14 +9,14 @@ use crate::process::Place;
 const KEY: &str = "sk-planted-0123456789abcdef";
 
 #[test]
-fn a_value_that_makes_no_sense_is_told_at_once() {
+fn an_invalid_value_is_reported_at_once() {
     let place = Place::new();
     let play =
         |out: &str, variables: &[(&str, &str)]| ended(short_command(&place, out).envs(variables.iter().copied()));
     let ended = play("out", &[("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318")]);
     assert_eq!(ended.code, 2, "{}", ended.stderr);
-    let told = "OTEL_EXPORTER_OTLP_ENDPOINT=\"localhost:4318\": expected an address";
-    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    let expected = "OTEL_EXPORTER_OTLP_ENDPOINT=\"localhost:4318\": expected an address";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     let stray = play("stray", &[("OTEL_METRICS_EXPORTER", "prometheus")]);
     assert!(stray.code == 0 && !stray.stderr.contains("OTEL_"), "{}", stray.stderr);
     let warned = play(
@@ -28,12 +28,12 @@ fn a_value_that_makes_no_sense_is_told_at_once() {
             ("OTEL_LOGS_EXPORTER", "olpt,otlp"),
         ],
     );
-    let told = "OTEL_LOGS_EXPORTER=\"olpt,otlp\": expected otlp or none; the variable is left aside";
-    assert!(warned.code == 0 && warned.stderr.contains(told), "{}", warned.stderr);
+    let expected = "OTEL_LOGS_EXPORTER=\"olpt,otlp\": expected otlp or none; the variable is left aside";
+    assert!(warned.code == 0 && warned.stderr.contains(expected), "{}", warned.stderr);
 }
 
 #[test]
-fn no_key_is_told_to_a_collector() {
+fn no_collector_receives_a_key() {
     let place = Place::new();
     place.write("ask.scenario.yaml", crate::agents::ASK);
     let receiver = Receiver::speaking("http/json", None);
@@ -48,7 +48,7 @@ fn no_key_is_told_to_a_collector() {
         );
         place.write("gabfest.yaml", &settings);
         let mut command = place.gabfest(&["run", "ask.scenario.yaml", "--agent", "bad", "--out", name, "--quiet"]);
-        let output = told(&mut command, &receiver.address, "http/json")
+        let output = exporting(&mut command, &receiver.address, "http/json")
             .env("PLANTED", KEY)
             .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20planted-header-9876543210")
             .env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")

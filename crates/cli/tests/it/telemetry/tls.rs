@@ -1,10 +1,11 @@
-//! Collectors behind TLS: spoken to where a named authority vouches for them, and told who we are where they ask.
+//! Collectors over TLS: gabfest trusts the configured authority, and presents its certificate if the collector requires
+//! one.
 
 use std::path::Path;
 
 use super::{
     authority::Authority,
-    playing::{ended, short_command, told},
+    playing::{ended, exporting, short_command},
     receiver::{PROTOCOLS, Receiver},
 };
 use crate::process::{Ended, Place};
@@ -20,7 +21,7 @@ fn a_collector_behind_tls_is_known_by_its_authority() {
             let receiver = Receiver::speaking(protocol, Some(&authority.doorkeeper(asks)));
             let out = format!("{number}-{asks}");
             let mut command = short_command(&place, &out);
-            let ended = play(told(&mut command, &receiver.address, protocol), &trusted, asks.then_some(&client));
+            let ended = play(exporting(&mut command, &receiver.address, protocol), &trusted, asks.then_some(&client));
             assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{protocol} {asks}");
             let (spans, records) = (receiver.spans().len(), receiver.records().len());
             let figures = !receiver.points("gabfest.conversations").is_empty();
@@ -30,7 +31,7 @@ fn a_collector_behind_tls_is_known_by_its_authority() {
 }
 
 #[test]
-fn a_collector_that_cannot_be_trusted_or_does_not_trust_us_is_told_nothing() {
+fn an_untrusted_collector_receives_nothing() {
     let place = Place::new();
     let plain = ended(short_command(&place, "plain").arg("--quiet"));
     let expected = place.view("plain");
@@ -41,7 +42,7 @@ fn a_collector_that_cannot_be_trusted_or_does_not_trust_us_is_told_nothing() {
             let receiver = Receiver::speaking(protocol, Some(&authority.doorkeeper(asks)));
             let out = format!("{name}-{}", protocol.replace('/', "-"));
             let mut command = short_command(&place, &out);
-            let ended = play(told(&mut command, &receiver.address, protocol), certificate, None);
+            let ended = play(exporting(&mut command, &receiver.address, protocol), certificate, None);
             assert_eq!(ended.code, plain.code, "{out}: {}", ended.stderr);
             assert_eq!(place.view(&out), expected, "{out}");
             assert_eq!(ended.stderr.matches("telemetry cannot be exported").count(), 1, "{out}: {}", ended.stderr);
@@ -53,7 +54,7 @@ fn a_collector_that_cannot_be_trusted_or_does_not_trust_us_is_told_nothing() {
 }
 
 #[test]
-fn a_file_that_holds_no_certificate_is_told_before_anything_is_played() {
+fn a_file_without_a_certificate_is_reported_before_anything_is_played() {
     let place = Place::new();
     let empty = place.write("empty.pem", "there was one once");
     for protocol in ["grpc", "http/protobuf"] {
@@ -64,7 +65,7 @@ fn a_file_that_holds_no_certificate_is_told_before_anything_is_played() {
             let authority = Authority::new("trusted").file(&place, "trusted.pem");
             let trusted = if client.is_some() { &authority } else { &empty };
             let mut command = short_command(&place, "out");
-            let ended = play(told(&mut command, "https://127.0.0.1:9", protocol), trusted, client);
+            let ended = play(exporting(&mut command, "https://127.0.0.1:9", protocol), trusted, client);
             assert_eq!(ended.code, 2, "{protocol}: {}", ended.stderr);
             assert!(ended.stderr.contains(expected), "{protocol}: {}", ended.stderr);
         }

@@ -1,11 +1,11 @@
-//! The trace of one conversation, as a reviewer finds it in a session view.
+//! The trace of one conversation, as a reviewer sees it in a session view.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use super::{
-    playing::{ended, told},
+    playing::{ended, exporting},
     receiver::{Receiver, attribute},
 };
 use crate::process::Place;
@@ -55,7 +55,9 @@ const SHOWN: [&str; 13] = [
     "error.type",
 ];
 
-/// A span and what is below it, in the order in which they were sent.
+const MOST_SHOWN_CHARS: usize = 40;
+
+/// A span and the spans below it, in the order in which they were sent.
 fn show(spans: &[Value], parent: &str, depth: usize, text: &mut String) {
     for span in spans.iter().filter(|span| span["parentSpanId"].as_str().unwrap_or_default() == parent) {
         let pad = "  ".repeat(depth);
@@ -74,7 +76,11 @@ fn show(spans: &[Value], parent: &str, depth: usize, text: &mut String) {
 
 fn attributes(of: &Value, pad: &str, text: &mut String) {
     for key in SHOWN {
-        if let Some(value) = attribute(of, key) {
+        if let Some(mut value) = attribute(of, key) {
+            // The rest of a prompt is tested in its own module.
+            if let Some((end, _)) = value.char_indices().nth(MOST_SHOWN_CHARS) {
+                value.replace_range(end.., "…");
+            }
             writeln!(text, "{pad}  {key} = {value:?}").unwrap();
         }
     }
@@ -88,13 +94,13 @@ fn a_conversation_reads_as_a_tree() {
     let receiver = Receiver::speaking("http/json", None);
     let mut command = place.gabfest(&["run", "refund.scenario.yaml", "--seed", "7", "--out", "out", "--quiet"]);
     let ended = ended(
-        told(&mut command, &receiver.address, "http/json")
+        exporting(&mut command, &receiver.address, "http/json")
             .env("OTEL_TRACES_SAMPLER", "always_on")
             .env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true"),
     );
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let mut spans = receiver.spans();
-    // The run's own span, at its end, is in a trace of its own.
+    // The span of the run's end is in a separate trace.
     spans.retain(|span| attribute(span, "test.suite.run.status").is_none());
     let sessions: Vec<_> = spans.iter().map(|span| attribute(span, "session.id")).collect();
     assert!(sessions[0].is_some() && sessions.iter().all(|session| *session == sessions[0]), "{sessions:?}");

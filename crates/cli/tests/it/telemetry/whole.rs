@@ -1,17 +1,17 @@
-//! A collector gets a run whole: as many spans, log records and figures as the report counts.
+//! A collector receives a complete run: as many spans, log records and figures as the report counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::{
-    playing::{ALL, SOME, command, ended, told},
+    playing::{ALL, SOME, command, ended, exporting},
     receiver::{Receiver, attribute},
 };
 use crate::process::Place;
 
 #[test]
-fn a_run_is_told_whole_by_every_protocol() {
+fn a_run_is_exported_completely_by_every_protocol() {
     let place = Place::new();
     for (out, protocol, compression, which) in [
         ("json", "http/json", "none", SOME),
@@ -21,11 +21,11 @@ fn a_run_is_told_whole_by_every_protocol() {
     ] {
         let receiver = Receiver::speaking(protocol, None);
         let mut command = command(&place, which, out);
-        told(&mut command, &receiver.address, protocol)
+        exporting(&mut command, &receiver.address, protocol)
             .env("OTEL_EXPORTER_OTLP_COMPRESSION", compression)
             .env("OTEL_TRACES_SAMPLER", "always_on")
             .env("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "100")
-            // Figures are sent more than once, and only the last ones count.
+            // Figures are sent more than once; the last ones count.
             .env("OTEL_METRIC_EXPORT_INTERVAL", "1000");
         let ended = ended(&mut command);
         assert_eq!(ended.code, 1, "{out}: {}", ended.stderr);
@@ -35,7 +35,7 @@ fn a_run_is_told_whole_by_every_protocol() {
         assert_eq!(spans.len() as u64, spans_of(&report, &place, out), "{out}");
         spans_make_trees(&spans);
         spans_say_what_happened(&spans, &report);
-        records_stand_at_their_spans(&receiver, &spans, judgments(&place, out));
+        records_belong_to_their_spans(&receiver, &spans, judgments(&place, out));
         figures_are_those_of_the_report(&receiver, &report);
         let of_process = receiver.entries("/v1/traces", ["resourceSpans", "scopeSpans", "spans"]);
         assert_eq!(attribute(&of_process[0].0, "service.name").as_deref(), Some("gabfest"));
@@ -43,26 +43,27 @@ fn a_run_is_told_whole_by_every_protocol() {
 }
 
 #[test]
-fn the_sampler_leaves_out_what_passed_and_nothing_else() {
+fn the_sampler_leaves_out_only_passed_trials() {
     let place = Place::new();
     let receiver = Receiver::speaking("http/json", None);
     let mut command = command(&place, SOME, "out");
-    let ended = ended(told(&mut command, &receiver.address, "http/json").env("OTEL_TRACES_SAMPLER", "always_off"));
+    let ended = ended(exporting(&mut command, &receiver.address, "http/json").env("OTEL_TRACES_SAMPLER", "always_off"));
     assert_eq!(ended.code, 1, "{}", ended.stderr);
     let trials = place.json("out/report.json")["summary"]["trials"].clone();
     let failed = trials["planned"].as_u64().unwrap() - trials["pass"].as_u64().unwrap();
-    let told = verdicts(&receiver.spans());
-    assert_eq!(told.len() as u64, failed);
-    assert!(!told.contains(&"PASS".to_owned()), "{told:?}");
+    let exported = verdicts(&receiver.spans());
+    assert_eq!(exported.len() as u64, failed);
+    assert!(!exported.contains(&"PASS".to_owned()), "{exported:?}");
 }
 
-/// Two of each attempt, one of each turn, of each call and of each tool call, and that of the run's end.
+/// Two for each attempt, one for each turn, call and tool call of either side, and one for the run's end.
 pub(super) fn spans_of(report: &Value, place: &Place, out: &str) -> u64 {
     let summary = &report["summary"];
     let calls: u64 = summary["llm_calls"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
     let transcripts = std::fs::read_to_string(place.path().join(out).join("transcripts.jsonl")).unwrap();
     let trials = transcripts.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let tools = |turn: &Value| turn["tool_calls"].as_array().unwrap().len() as u64;
+    let calls_of = |list: &Value| list.as_array().map_or(0, Vec::len) as u64;
+    let tools = |turn: &Value| calls_of(&turn["tool_calls"]) + calls_of(&turn["simulated"]["calls"]);
     let tools: u64 = trials.map(|trial| trial["turns"].as_array().unwrap().iter().map(tools).sum::<u64>()).sum();
     2 * summary["attempts"]["total"].as_u64().unwrap() + summary["turns"].as_u64().unwrap() + calls + tools + 1
 }
@@ -74,10 +75,10 @@ fn judgments(place: &Place, out: &str) -> usize {
     trials.map(|trial| trial["judgments"].as_array().unwrap().len()).sum()
 }
 
-/// Every parent is there, so that each trace is one tree.
+/// Every parent exists, so that each trace is one tree.
 fn spans_make_trees(spans: &[Value]) {
     let ids = ids(spans);
-    // Some backends take an id but once, whatever trace it is in.
+    // Some backends accept a span id only once over all traces.
     let unique: BTreeSet<&str> = ids.iter().map(|(_, span)| *span).collect();
     assert_eq!((ids.len(), unique.len()), (spans.len(), spans.len()));
     for span in spans {
@@ -117,7 +118,7 @@ pub(super) fn verdicts(spans: &[Value]) -> Vec<String> {
     trials.filter_map(|span| attribute(span, "gabfest.verdict")).collect()
 }
 
-fn records_stand_at_their_spans(receiver: &Receiver, spans: &[Value], judgments: usize) {
+fn records_belong_to_their_spans(receiver: &Receiver, spans: &[Value], judgments: usize) {
     let (records, ids) = (receiver.records(), ids(spans));
     let events: Vec<_> = records.iter().filter(|record| record["eventName"] == "gen_ai.evaluation.result").collect();
     assert_eq!(events.len(), judgments);
@@ -162,7 +163,7 @@ fn figures_are_those_of_the_report(receiver: &Receiver, report: &Value) {
     assert_eq!(figure(whole), count(&summary["success_rate"]["estimate"]));
 }
 
-/// What a data point says; of a histogram, how often it was told something.
+/// The value of a data point; for a histogram, its number of observations.
 fn figure(point: &Value) -> f64 {
     let found = ["asInt", "asDouble", "count"].into_iter().find_map(|key| point.get(key)).expect("a figure");
     // In JSON, integers of 64 bits are texts.

@@ -21,6 +21,13 @@ pub(super) const ROWS: &[Row] = &[
         Inconclusive,
         "failed to understand the judge in 3 tries",
     ),
+    asked(
+        "type: semantic_condition\ncondition: It names a price",
+        RED,
+        &[Says::Word("cannot_tell")],
+        Inconclusive,
+        "cannot tell",
+    ),
     asked("type: semantic_similar\nexpected: [The car is red]", RED, &[Says::Yes], Pass, "means the same"),
     asked("type: semantic_similar\nexpected: [The car is blue]", RED, &[Says::No], Fail, "does not mean the same"),
     asked(
@@ -119,6 +126,20 @@ pub(super) const ROWS: &[Row] = &[
     seen("type: conversation_length\nmax_turns: 1", TALK, Fail, "above maximum of 1"),
     asked("type: conversation_flow\nrequired_patterns: [question_then_answer]", TALK, &[Says::Yes], Pass, ""),
     asked("type: conversation_flow\nrequired_patterns: [question_then_answer]", TALK, &[Says::No], Fail, ""),
+    asked(
+        "type: conversation_flow\nrequired_patterns: [question_then_answer, empathy_then_solution]",
+        TALK,
+        &[Says::Yes, Says::Word("cannot_tell")],
+        Inconclusive,
+        "1 of 2 patterns seen (50.0% to 100.0%), required 70.0%",
+    ),
+    asked(
+        "type: conversation_flow\nrequired_patterns: [question_then_answer, escalation_pattern]",
+        TALK,
+        &[Says::Yes, Says::Word("not_applicable")],
+        Pass,
+        "1 of 1 patterns seen (100.0%)",
+    ),
     asked("type: user_satisfaction\nsatisfaction_threshold: 0.8", TALK, &[Says::Score(0.9)], Pass, "90.0%"),
     seen("type: user_satisfaction\nmeasurement_method: keyword_analysis", TALK, Pass, "positive"),
     asked("type: context_retention\ntest_memory_of: ['4711']\nretention_turns: 1", TALK, &[Says::Yes], Pass, "100.0%"),
@@ -134,6 +155,13 @@ pub(super) const ROWS: &[Row] = &[
         "sorry is not done (by a judge: because)",
     ),
     asked("type: goal_reached\nparts: [sorry]", MAILED, &[Says::Yes], Pass, "sorry is done"),
+    asked(
+        "type: goal_reached\nparts: [mail, sorry]",
+        MAILED,
+        &[Says::Word("cannot_tell")],
+        Inconclusive,
+        "sorry is undecided (by a judge: because)",
+    ),
     asked(
         "type: goal_reached\nparts: [sorry]",
         MAILED,

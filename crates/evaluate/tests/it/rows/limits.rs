@@ -1,5 +1,5 @@
-//! Rows of the evaluations that limit time, tokens, money and repetition, and of those that look at files and commands or ask a
-//! check of the user.
+//! Rows of the evaluations that limit time, tokens, money and repetition, and of those that use files, commands or
+//! custom checks.
 
 use record::Finding::{Error, Fail, Inconclusive, NotApplicable, Pass};
 
@@ -16,7 +16,7 @@ const REFUNDED: Seen =
 /// The rows that a query finds.
 const TABLE: Seen = Seen::State(r#"{"shop": [["refunded", 30], ["open", 5]]}"#);
 
-/// Checks of users, and what they answer each time.
+/// Custom checks, and their answers each time.
 pub(super) const CUSTOM: [(&str, &[&str]); 5] = [
     ("totals", &[r#"{"pass": false, "reason": "3 of 4 totals are right"}"#]),
     ("tone", &[r#"{"score": 0.7, "reason": "curt"}"#]),
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row] = &[
     seen("type: spend\nmax_usd: 0.001", Seen::Used(80, None), Error, "has no price"),
     seen("type: no_repeated_reply", LOOP, Fail, "reply 2 repeats reply 1"),
     seen("type: no_repeated_reply", POLITE, Pass, "none of 2 replies recurs"),
-    row("type: no_repeated_reply", "Please restart the router now.", Error, "no conversation"),
+    row("type: no_repeated_reply", "Please restart the router now.", Error, "not a conversation"),
     seen("type: no_repeated_reply\nmin_words: 8", LOOP, Pass, "none of 2 replies recurs"),
     row("type: file_exists\npath: notes.txt", "Done.", Pass, ""),
     row("type: file_exists\npath: missing.txt", "Done.", Fail, ""),

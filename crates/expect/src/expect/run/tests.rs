@@ -1,4 +1,4 @@
-//! Judges that are missing, found, or broken; and what is decided without them.
+//! Missing, found and broken judges; and what is decided without them.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ fn saying(text: &'static str) -> (Agent, Arc<AtomicU32>) {
     (agent, asked)
 }
 
-/// In a folder without settings, and with these variables alone.
+/// In a folder without settings, and with only these variables.
 async fn tried(conversation: Conversation, says: &'static str, variables: &[(&str, &str)]) -> (String, u32) {
     let folder = tempfile::tempdir().unwrap();
     let (agent, asked) = saying(says);
@@ -47,17 +47,17 @@ fn hours(answer: &str) -> Conversation {
 }
 
 #[tokio::test]
-async fn what_needs_a_judge_never_passes_without_one() {
+async fn statements_never_pass_without_a_judge() {
     let said = "We close at six.";
     let nobody = "OPENAI_API_KEY is not set; the settings: no gabfest.yaml was found";
     type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], String, u32);
     let rows: [Row<'_>; 8] = [
-        // Nothing is asked where it could not be judged anyway.
+        // Nothing is asked if it could not be judged anyway.
         ("<names an hour>", &[], format!("no judge: {nobody}"), 0),
         ("<names an hour>", &[(SKIP, "1")], format!("skipped: {nobody}"), 0),
         ("<names an hour>", &[(SKIP, "0")], format!("no judge: {nobody}"), 0),
         ("<names an hour>", &[(KEY, "sk-1")], "no judge: OPENAI_API_KEY is set, but OPENAI_MODEL".to_owned(), 0),
-        // Words need a judge only where they are others.
+        // A text needs a judge only if it differs.
         ("we close at SIX. ", &[], "conversation \"hours\" passed".to_owned(), 1),
         ("*", &[], "conversation \"hours\" passed".to_owned(), 1),
         ("At six.", &[], format!("no judge: {nobody}"), 1),
@@ -71,7 +71,7 @@ async fn what_needs_a_judge_never_passes_without_one() {
 }
 
 #[tokio::test]
-async fn what_fails_without_a_judge_fails() {
+async fn a_failure_without_a_judge_is_a_failure() {
     let conversation =
         || expect::conversation("calls").user("Hi").agent(expect::reply("Hi").calls(expect::ExpectedCall::new("look")));
     for variables in [&[][..], &[(SKIP, "1")]] {
@@ -149,7 +149,7 @@ async fn a_judge_that_breaks_is_not_the_agent_s_fault() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_said_before_anything_is_played() {
+async fn invalid_conversations_are_refused_before_anything_is_played() {
     let asking = || expect::conversation("c").user("Hi");
     let rows: [(Run, &str); 8] = [
         (asking().agent("*").against(Agent::described("interactive: {}")), "agent is a person at the terminal: "),

@@ -1,4 +1,4 @@
-//! An evaluation as it is written. The model's names are the file's, but where a rule holds other checks.
+//! Writes an evaluation. The model's names are those of the file, except in rules with inner checks.
 
 use serde_json::{Map, Value, json};
 
@@ -21,6 +21,7 @@ fn write(check: &Check) -> Value {
     fields(&check.rule, &mut map);
     if check.rule.asks_judge() {
         flat(&plain(&check.judging), &mut map);
+        put(&mut map, "policy", check.judging.policy.as_ref().map(|policy| json!(policy.path)));
     }
     put(&mut map, "negate", check.negated.then(|| json!(true)));
     put(&mut map, "weight", (check.weight != 1.0).then(|| json!(check.weight)));
@@ -70,7 +71,7 @@ fn fields(rule: &Rule, map: &mut Map<String, Value>) {
             map.insert("measurement_method".to_owned(), json!(method));
         }
         other => {
-            // A variant is one name and its fields; one without fields is its name alone.
+            // A variant is one name and its fields; without fields it is the name alone.
             if let Value::Object(variant) = plain(other) {
                 variant.values().for_each(|fields| flat(fields, map));
             }
@@ -78,7 +79,7 @@ fn fields(rule: &Rule, map: &mut Map<String, Value>) {
     }
 }
 
-/// Takes the fields over, without those that say nothing.
+/// Copies the fields, except empty ones.
 fn flat(fields: &Value, map: &mut Map<String, Value>) {
     for (name, value) in fields.as_object().into_iter().flatten() {
         let says_nothing = match value {
@@ -114,7 +115,7 @@ fn tool_calls(rule: &ToolCallsRule, map: &mut Map<String, Value>) {
     map.insert("calls".to_owned(), rule.calls.iter().map(call).collect());
 }
 
-/// Arguments keep their order: equal ones may stand first and apart, any others are told by their rules.
+/// Arguments keep their order: equal ones may come first and separately; all others are identified by their rules.
 fn call(call: &ExpectedCall) -> Value {
     let mut map = Map::new();
     map.insert("name".to_owned(), json!(call.name));
@@ -136,7 +137,7 @@ fn call(call: &ExpectedCall) -> Value {
     Value::Object(map)
 }
 
-/// A value that may stand for itself; `null` would be taken for nothing.
+/// A value in its short form; `null` would count as absent.
 fn equal(rule: &ArgumentRule) -> Option<Value> {
     match rule {
         ArgumentRule::Equals(value) if !value.is_null() => Some(value.clone()),

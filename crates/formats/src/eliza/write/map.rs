@@ -1,8 +1,8 @@
-//! What is put into a mapping: nothing that is empty.
+//! Builds mappings without empty values.
 
 use serde_json::{Map, Value};
 
-/// For what is written as the model has it.
+/// The serialised form of a part of the model.
 pub(super) fn plain(value: &impl serde::Serialize) -> Value {
     let mut value = serde_json::to_value(value).expect("the shapes of the model have text keys only");
     if let Value::Object(map) = &mut value {

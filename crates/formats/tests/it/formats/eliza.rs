@@ -1,4 +1,4 @@
-//! Rows of ElizaOS scenarios, and of what gabfest's own YAML has besides.
+//! Rows of ElizaOS scenarios, and of gabfest's additions to their YAML.
 
 use super::row::{Group, Row, fine, refused, warned};
 

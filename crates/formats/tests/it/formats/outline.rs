@@ -1,4 +1,4 @@
-//! What a file is read as, in a few lines that people read: those that the example adds to what stands around it.
+//! How a file is read, in a few lines for people: only what the example adds to its frame.
 
 use formats::eliza;
 use scenario::{
@@ -120,7 +120,7 @@ fn rest(map: &Value, known: &[&str]) -> Vec<String> {
     entries.map(|(key, value)| format!("{key}: {}", flow(value))).collect()
 }
 
-/// Without the words for people, which repeat what is written.
+/// Without the descriptions, which repeat what is written.
 fn plain(mut item: Value) -> Value {
     if let Some(map) = item.as_object_mut() {
         map.remove("description");

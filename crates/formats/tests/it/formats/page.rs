@@ -9,7 +9,7 @@ use super::{
     row::{Group, Row},
 };
 
-/// Lines of the template such as `{{rows NAME}}` and `{{keys FORMAT TYPE}}` become what they name.
+/// Replaces template lines such as `{{rows NAME}}` and `{{keys FORMAT TYPE}}`.
 pub(super) fn write(template: &str, groups: &[&[Group]]) -> String {
     let mut page = String::new();
     let mut used = Vec::new();
@@ -48,7 +48,7 @@ fn example(page: &mut String, group: &Group, row: &Row) {
     }
 }
 
-/// A frame may want its example indented; the page does not.
+/// A frame may need its example indented; the page does not.
 fn flush_left(text: &str) -> String {
     let text = text.replace('\r', "");
     let indent = text.lines().filter(|line| !line.trim().is_empty()).map(|line| line.len() - line.trim_start().len());
@@ -66,7 +66,7 @@ fn fenced(page: &mut String, kind: &str, text: &str) {
     writeln!(page, "\n{fence}{kind}\n{}\n{fence}", text.trim_end_matches('\n')).unwrap();
 }
 
-/// `FORMAT` or `FORMAT TYPE`, where the type is a definition of the format's schema.
+/// `FORMAT` or `FORMAT TYPE`; the type is a definition of the format's schema.
 fn keys(page: &mut String, what: &str) {
     let mut words = what.split(' ');
     let name = words.next().unwrap_or_default();

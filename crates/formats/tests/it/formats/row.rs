@@ -1,19 +1,19 @@
-//! One example of a format: what is written, and how it is read.
+//! One example of a format: the text, and how it is read.
 
 use scenario::Format;
 
-/// Examples that stand in the same place of a file.
+/// Examples for the same place in a file.
 pub(super) struct Group {
-    /// What the template calls it.
+    /// Its name in the template.
     pub(super) name: &'static str,
     pub(super) format: &'static dyn Format,
-    /// The name of the file, which may tell the kind.
+    /// The name of the file, which may determine the kind.
     pub(super) file: &'static str,
-    /// What stands behind the fence of an example.
+    /// The language of an example's fence.
     pub(super) fence: &'static str,
     /// The whole file; the example takes the place of `ROW`.
     pub(super) frame: &'static str,
-    /// What would be told of every example, and is the same for all.
+    /// Findings that every example has and that are not shown.
     pub(super) hides: &'static [&'static str],
     pub(super) rows: &'static [Row],
 }
@@ -22,13 +22,13 @@ pub(super) struct Row {
     pub(super) says: &'static str,
     pub(super) written: &'static str,
     pub(super) outcome: Outcome,
-    /// What the tool that the format comes from does instead, and why gabfest does not.
+    /// What the tool that owns the format does instead, and why gabfest does not.
     pub(super) there: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// There is nothing to be said about it.
+    /// There are no findings.
     Fine,
     /// It is read, with a warning.
     Warned,
@@ -49,7 +49,7 @@ pub(super) const fn refused(says: &'static str, written: &'static str) -> Row {
 }
 
 impl Row {
-    /// A deliberate difference: what happens there, and the reason for not doing so.
+    /// A deliberate difference: what the other tool does, and why gabfest does not.
     pub(super) const fn unlike(self, there: &'static str, why: &'static str) -> Self {
         Self { there: Some((there, why)), ..self }
     }

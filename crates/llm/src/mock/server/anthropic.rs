@@ -1,4 +1,4 @@
-//! Anthropic's Messages API, as the mock speaks it: `POST /v1/messages`.
+//! The mock's version of Anthropic's Messages API: `POST /v1/messages`.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
@@ -41,7 +41,7 @@ const KNOWN: [&str; 23] = [
     "user_profile_id",
 ];
 
-/// Of a schema: what the API refuses.
+/// Keywords of a schema that the API refuses.
 const REFUSED: [&str; 10] = [
     "minimum",
     "maximum",
@@ -164,7 +164,7 @@ fn message(heading: &Heading, content: &[Value], reason: Option<&str>, usage: &V
     })
 }
 
-/// Without the tokens that a cache had, as the API counts them.
+/// Without cached tokens, as the API counts them.
 fn usage(answer: &Answer) -> Value {
     let usage = answer.usage;
     json!({
@@ -183,7 +183,7 @@ fn reason(finish: Finish) -> &'static str {
     }
 }
 
-/// What the API refuses in a schema.
+/// The part of a schema that the API refuses.
 fn fault(schema: &Value) -> Option<String> {
     let Value::Object(object) = schema else { return None };
     if let Some(key) = object.keys().find(|key| REFUSED.contains(&key.as_str())) {

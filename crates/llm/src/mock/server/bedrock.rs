@@ -1,4 +1,4 @@
-//! Amazon Bedrock's Converse API, as the mock speaks it: `POST /model/MODEL/converse`.
+//! The mock's version of Amazon Bedrock's Converse API: `POST /model/MODEL/converse`.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ fn event(kind: &str, data: &Value) -> Vec<u8> {
     eventstream::message(&headers, data.to_string().as_bytes())
 }
 
-/// Without the tokens that a cache had, as the API counts them.
+/// Without cached tokens, as the API counts them.
 fn usage(answer: &Answer) -> Value {
     let usage = answer.usage;
     json!({

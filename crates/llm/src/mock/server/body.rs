@@ -13,7 +13,7 @@ use crate::{
     message::{FunctionCall, Message, MessageRole},
 };
 
-/// What the mock takes notice of; all else that clients send is welcome and ignored.
+/// The fields that the mock reads; it ignores all others.
 #[derive(Debug, Deserialize)]
 pub(super) struct Body {
     #[serde(default)]
@@ -91,7 +91,7 @@ struct Function {
     arguments: String,
 }
 
-/// Text, nothing, or parts that are texts and images.
+/// Text, null, or parts that are texts and images.
 #[derive(Debug, Default)]
 struct Content {
     text: String,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_completion_is_refused() {
+    fn invalid_completions_are_refused() {
         for (bytes, says) in [
             (&b"{"[..], "EOF"),
             (b"{}", "missing field `messages`"),

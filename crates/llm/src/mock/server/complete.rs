@@ -78,7 +78,7 @@ fn streamed(
 ) -> Response {
     call.streams();
     if pace.is_burst() {
-        // One write for all: the client reads the same events, and neither side pays for the wake-ups.
+        // One write for all events: the client reads the same, and neither side pays for wake-ups.
         call.answered(StatusCode::OK, usage);
         return answer_with(StatusCode::OK, kind, events.concat());
     }
@@ -100,7 +100,7 @@ pub(super) fn troubled(trouble: Trouble, spoken: &dyn Spoken, heading: &Heading,
     match trouble {
         Trouble::Throttled { after } => {
             call.failed(StatusCode::TOO_MANY_REQUESTS);
-            let body = spoken.error(StatusCode::TOO_MANY_REQUESTS, "the mock was told to throttle");
+            let body = spoken.error(StatusCode::TOO_MANY_REQUESTS, "the mock throttles this call");
             let mut response = answer_with(StatusCode::TOO_MANY_REQUESTS, JSON, body);
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
             let ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
@@ -126,7 +126,7 @@ pub(super) fn troubled(trouble: Trouble, spoken: &dyn Spoken, heading: &Heading,
         }
         Trouble::Failed | Trouble::Hang => {
             call.failed(StatusCode::INTERNAL_SERVER_ERROR);
-            let body = spoken.error(StatusCode::INTERNAL_SERVER_ERROR, "the mock was told to fail");
+            let body = spoken.error(StatusCode::INTERNAL_SERVER_ERROR, "the mock fails this call");
             answer_with(StatusCode::INTERNAL_SERVER_ERROR, JSON, body)
         }
     }
@@ -139,7 +139,7 @@ pub(super) fn answer_with(status: StatusCode, content_type: HeaderValue, body: i
     response
 }
 
-/// `Retry-After` has no fractions; too early would be asked in vain.
+/// `Retry-After` has no fractions; rounding down would make the retry too early.
 fn whole_seconds(after: Duration) -> u64 {
     after.as_secs() + u64::from(after.subsec_nanos() > 0)
 }

@@ -1,4 +1,4 @@
-//! Google's Gemini API, as the mock speaks it: `POST /v1beta/models/MODEL:generateContent`.
+//! The mock's version of Google's Gemini API: `POST /v1beta/models/MODEL:generateContent`.
 
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ const KNOWN_CONFIG: [&str; 17] = [
     "mediaResolution",
 ];
 
-/// What the model sends with a call and wants back with it.
+/// The signature of a call, which the client must send back.
 const SIGNATURE: &str = "c2lnbmF0dXJl";
 
 /// The model and the method are in the address.
@@ -53,7 +53,7 @@ const SIGNATURE: &str = "c2lnbmF0dXJl";
 pub(super) struct Gemini {
     pub(super) model: String,
     pub(super) stream: bool,
-    /// The key may stand in the query too.
+    /// The query may hold the key too.
     pub(super) has_key: bool,
 }
 
@@ -156,7 +156,7 @@ fn chunk(heading: &Heading, parts: &[Value], last: Option<&Answer>) -> Value {
         };
         candidate["finishReason"] = json!(reason);
         let usage = answer.usage;
-        // The thoughts stand beside the candidates.
+        // Thoughts are not included in the count of the candidates.
         chunk["usageMetadata"] = json!({
             "promptTokenCount": usage.input, "cachedContentTokenCount": usage.cached_input,
             "candidatesTokenCount": usage.output - usage.reasoning, "thoughtsTokenCount": usage.reasoning,
@@ -174,7 +174,7 @@ fn messages(body: &Value, signed: bool) -> Result<Vec<Message>, Refusal> {
     if contents.is_empty() {
         return Err(Refusal::bad("contents is not specified"));
     }
-    // What is older than the last words of the user is not checked.
+    // Parts before the user's last message are not checked.
     let turn = contents.iter().rposition(|content| {
         items(content, "parts").iter().any(|part| part.get("text").is_some()) && text(content, "role") == "user"
     });

@@ -48,7 +48,7 @@ pub(super) async fn embeddings(State(served): State<Arc<Served>>, sent: HeaderMa
     }
 }
 
-/// One text only: gabfest's own client sends no more.
+/// One text only: gabfest's own client does not send more.
 pub(super) async fn moderations(State(served): State<Arc<Served>>, sent: HeaderMap, bytes: Bytes) -> Response {
     match texts(&bytes, 1) {
         Ok((model, texts)) => measure(&served, Moderate { text: texts.concat() }, &sent, model).await,

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, as the mock speaks them, and Azure's way to them.
+//! The mock's version of OpenAI's chat completions, and of Azure's variant.
 
 use axum::http::{HeaderMap, StatusCode};
 
@@ -13,8 +13,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Openai;
 
-/// Azure wants its key in a header of its own and the version of the API in the address, and it begins a stream with
-/// what its filter thinks of the prompt.
+/// Azure expects its key in another header and the version of the API in the address, and it starts a stream with the
+/// filter's result for the prompt.
 #[derive(Debug)]
 pub(super) struct Azure {
     pub(super) has_version: bool,

@@ -17,14 +17,14 @@ use serde_json::{Map, Value, json};
 
 use crate::mock::qna::{Pair, Query, Service};
 
-/// What QnA Maker says where nothing matches.
+/// QnA Maker's answer if nothing matches.
 const NO_MATCH: &str = "No good match found in KB.";
-/// What its successor says.
+/// The answer of its successor.
 const NO_ANSWER: &str = "No answer found";
 /// Different questions that are counted one by one.
 const MOST_COUNTED: usize = 1_000_000;
 
-/// A service and what it was asked.
+/// A service and its received requests.
 #[derive(Debug)]
 pub(super) struct Served {
     service: Service,
@@ -42,7 +42,7 @@ struct Counts {
     questions: BTreeMap<String, u64>,
 }
 
-/// QnA Maker's `generateAnswer`. Unknown keys are left alone.
+/// QnA Maker's `generateAnswer`. Unknown keys are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct GenerateAnswer {

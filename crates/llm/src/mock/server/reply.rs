@@ -92,8 +92,8 @@ pub(super) fn whole(heading: &Heading, answer: &Answer) -> Vec<u8> {
     })
 }
 
-/// The events of a stream: one a piece of text, so that the first is the first token; then the end, which also
-/// brings tool calls and actions, the usage if it is wanted, and `[DONE]`, all three in one.
+/// The events of a stream: one for each piece of text, so that the first is the first token; then one event with the
+/// end, which includes tool calls and actions, the requested usage, and `[DONE]`.
 pub(super) fn events(heading: &Heading, answer: &Answer, wants_usage: bool) -> Vec<Vec<u8>> {
     let id = name(heading);
     let chunk = |choices, usage| {

@@ -1,4 +1,4 @@
-//! OpenAI's Responses API, as the mock speaks it: `POST /v1/responses`.
+//! The mock's version of OpenAI's Responses API: `POST /v1/responses`.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};

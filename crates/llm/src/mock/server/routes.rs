@@ -1,4 +1,4 @@
-//! The addresses at which each provider's API is asked for a chat.
+//! The routes of each provider's chat API.
 
 use std::sync::Arc;
 

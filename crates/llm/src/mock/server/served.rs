@@ -10,6 +10,6 @@ use super::{qna, stats::Stats};
 pub(super) struct Served {
     pub(super) mock: Mock,
     pub(super) stats: Arc<Stats>,
-    /// A knowledge base beside the model.
+    /// The knowledge base, if there is one.
     pub(super) qna: Option<Arc<qna::Served>>,
 }

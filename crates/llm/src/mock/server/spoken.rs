@@ -1,4 +1,4 @@
-//! One provider's API on the server's side: what it refuses, and how it writes answers and errors.
+//! The interface of one provider's API on the server's side: what it refuses, and how it writes answers and errors.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use crate::{
 
 use super::reply::Heading;
 
-/// Each refuses what the real one refuses, so that a wrong call is found without a key.
+/// Each refuses what the real API refuses, so that a wrong call is found without a key.
 pub(super) trait Spoken: Send + Sync + 'static {
     fn read(&self, sent: &HeaderMap, body: &[u8]) -> Result<Asked, Refusal>;
 
@@ -29,7 +29,7 @@ pub(super) trait Spoken: Send + Sync + 'static {
     }
 }
 
-/// What a call asks for.
+/// The content of a request.
 pub(super) struct Asked {
     pub(super) request: Request,
     pub(super) model: String,
@@ -64,7 +64,7 @@ pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
     }
 }
 
-/// The first key that is none of the known ones.
+/// The first unknown key.
 pub(super) fn unknown<'a>(object: &'a Map<String, Value>, known: &[&str]) -> Option<&'a str> {
     object.keys().map(String::as_str).find(|key| !known.contains(key))
 }
@@ -88,13 +88,13 @@ pub(super) fn tool(name: &str, description: &str, parameters: Option<&Value>) ->
         "function": { "name": name, "description": description, "parameters": parameters } })
 }
 
-/// The texts of an answer, one for each event; at least one, for what comes before and after.
+/// The texts of an answer, one for each event; at least one, for the events before and after.
 pub(super) fn texts(answer: &Answer) -> Vec<&str> {
     let texts: Vec<&str> = pieces(&answer.text).collect();
     if texts.is_empty() { vec![""] } else { texts }
 }
 
-/// Arguments as the object that other APIs than OpenAI's want.
+/// Arguments as an object, which all APIs except OpenAI's expect.
 pub(super) fn arguments(written: &str) -> Value {
     serde_json::from_str(written).unwrap_or_else(|_| Value::Object(Map::new()))
 }

@@ -1,4 +1,4 @@
-//! What the server served, by its own count: tests compare a client's figures with it.
+//! The server's own counts: tests compare a client's figures with them.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ pub(super) struct Stats {
 struct Counts {
     in_flight: u64,
     most_in_flight: u64,
-    /// Bodies that were no chat completion.
+    /// Bodies that were not a chat completion.
     refused: u64,
     roles: BTreeMap<Role, OfRole>,
 }
@@ -39,11 +39,11 @@ struct OfRole {
     aborted: u64,
     /// In microseconds, from the body being read to the last byte being handed on.
     latency: Histogram<u64>,
-    /// In microseconds, to the first byte of content; calls that were answered well.
+    /// In microseconds, to the first byte of content, of successful calls.
     ttft: Histogram<u64>,
 }
 
-/// One call that is being answered. Dropped before its answer, it counts as aborted.
+/// One call that is being answered. If it is dropped before its answer, it counts as aborted.
 #[derive(Debug)]
 pub(super) struct Call {
     stats: Arc<Stats>,
@@ -97,7 +97,7 @@ impl Stats {
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        // Counting cannot leave a half-done count behind, so a panic elsewhere does not spoil it.
+        // A panic elsewhere leaves the counts consistent.
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -111,7 +111,7 @@ impl Call {
         self.count(|role| role.hung += 1);
     }
 
-    /// The first call of this tells the time to the first token.
+    /// The first call records the time to the first token.
     pub(super) fn said_something(&mut self) {
         self.first_micros.get_or_insert_with(|| micros_since(self.start));
     }

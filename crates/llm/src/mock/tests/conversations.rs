@@ -7,7 +7,7 @@ use crate::{
     mock::{Behaviour, PassRule, UNHELPFUL},
 };
 
-/// Who the user is, and the words that must be found where the agent takes up the matter.
+/// The user, and the words that must occur where the agent addresses the topic.
 struct Row {
     profile: &'static str,
     opening: &'static str,
@@ -37,7 +37,7 @@ const ROWS: [Row; 4] = [
     },
 ];
 
-/// (what the user said, what the agent answered), until the user is content or twelve turns are over.
+/// (the user's message, the agent's answer), until the user is satisfied or after twelve turns.
 async fn talk(row: &Row, behaviour: &Behaviour, seed: u64) -> Vec<(String, String)> {
     let mut turns: Vec<(String, String)> = Vec::new();
     let mut line = row.opening.to_owned();
@@ -102,7 +102,7 @@ async fn users_are_content_after_two_to_four_good_replies() {
 }
 
 #[tokio::test]
-async fn nobody_thanks_for_a_refusal() {
+async fn the_user_does_not_thank_for_a_refusal() {
     let never = Behaviour {
         pass: vec![PassRule { scenario: None, persona: None, turn: None, probability: 0.0 }],
         ..Behaviour::default()

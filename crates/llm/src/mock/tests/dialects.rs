@@ -1,4 +1,4 @@
-//! Every provider's API: our client and the mock understand each other, and the mock refuses what the real one refuses.
+//! Every provider's API: our client and the mock understand each other, and the mock refuses what the real API refuses.
 
 use serde_json::{Value, json};
 
@@ -31,9 +31,9 @@ fn open(settings: &Value, model: &str, stream: bool) -> std::sync::Arc<dyn Chat>
     let mut settings = settings.clone();
     settings["model"] = json!(model);
     settings["stream"] = json!(stream);
-    // By the headers the mock knows which role it plays.
+    // The headers tell the mock its role.
     settings["trace"] = json!(true);
-    // Any variable that is there holds a key for the mock.
+    // Any existing variable is a key for the mock.
     settings["key"] = json!("env:CARGO_MANIFEST_DIR");
     let mut settings: Settings = serde_json::from_value(settings).expect("settings");
     settings.retries = Retries { tries: 1, deadline_ms: 0 };
@@ -83,7 +83,7 @@ async fn every_dialect_carries_the_same_conversation() {
                 let meant = (&*expected.text, calls(&expected), expected.finish, expected.receipt.usage);
                 assert_eq!(told, meant, "{settings}, streamed: {stream}");
                 assert_eq!(reply.receipt.timing.first_token.is_some(), stream, "{settings}");
-                // Bedrock does not say which model it was: then it is the one that was asked for.
+                // Bedrock does not name the model, so it is the requested one.
                 assert_eq!(reply.receipt.model, "mock", "{settings}");
             }
         }
@@ -92,9 +92,9 @@ async fn every_dialect_carries_the_same_conversation() {
     assert_eq!(cut.finish, Finish::Length, "the rows hold a reply that is cut");
 }
 
-/// With tools the client sends back what the API wants back.
+/// With tools, the client sends back what the API requires.
 #[tokio::test]
-async fn every_dialect_goes_on_after_a_call() {
+async fn every_dialect_continues_after_a_call() {
     let server = Server::start(Behaviour::default()).await;
     for (settings, _) in dialects(&server) {
         for stream in [false, true] {
@@ -120,7 +120,7 @@ async fn every_dialect_goes_on_after_a_call() {
 }
 
 #[tokio::test]
-async fn what_the_real_ones_refuse_is_refused() {
+async fn requests_that_real_servers_refuse_are_refused() {
     const ANTHROPIC: &str = "x-api-key: k\r\nanthropic-version: 2023-06-01";
     const GEMINI: &str = "x-goog-api-key: k";
     const OPENAI: &str = "authorization: Bearer k";

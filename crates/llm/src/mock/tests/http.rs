@@ -28,7 +28,7 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) async fn start(behaviour: Behaviour) -> Self {
-        // A second installation is refused, and the first one serves as well.
+        // A second installation is refused, and the first one is good enough.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
@@ -123,7 +123,7 @@ async fn the_same_answer_in_process_and_over_http() {
 }
 
 #[tokio::test]
-async fn stats_tell_what_was_served() {
+async fn stats_count_served_calls() {
     let server = Server::start(Behaviour { latency: Delay::constant(20.0), ..Behaviour::default() }).await;
     for (count, question) in questions().into_iter().enumerate() {
         server.client(count % 2 == 0).ask(&question).await.expect("answers");
@@ -159,7 +159,7 @@ async fn streams_are_paced() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_what_was_set() {
+async fn configured_faults_occur() {
     let question = || request("agent", 1, vec![Message::user("Hello")]);
     let server =
         Server::start(Behaviour { rate_limit: RateLimit { rate: 1.0, retry_after_ms: 1_200 }, ..Behaviour::default() })

@@ -1,4 +1,4 @@
-//! The answer is a function of the seed, the role, the turn, the call and the messages, and of nothing else.
+//! The answer is a function only of the seed, the role, the turn, the call and the messages.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn questions() -> Vec<(&'static str, Request)> {
 }
 
 #[tokio::test]
-async fn what_may_not_matter_does_not() {
+async fn irrelevant_inputs_change_nothing() {
     for (name, question) in questions() {
         let expected = ask(&Behaviour::default(), &question).await;
         let mut others = Vec::new();
@@ -52,7 +52,7 @@ async fn what_may_not_matter_does_not() {
         for other in others {
             assert_eq!(ask(&Behaviour::default(), &other).await.text, expected.text, "{name}");
         }
-        // Nor how slow it is, or what goes wrong before it answers.
+        // Delays and faults before the answer do not matter either.
         let slow =
             Behaviour { latency: Delay::constant(3.0), inter_token: Delay::constant(0.1), ..Behaviour::default() };
         let reply = ask(&slow, &question).await;
@@ -61,7 +61,7 @@ async fn what_may_not_matter_does_not() {
 }
 
 #[tokio::test]
-async fn what_should_matter_does() {
+async fn relevant_inputs_change_the_answer() {
     let [(_, agent), (_, user), (_, judge)] = <[_; 3]>::try_from(questions()).expect("three");
     for question in [agent, user, judge] {
         let mut answers = Vec::new();

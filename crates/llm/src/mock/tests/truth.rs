@@ -1,4 +1,4 @@
-//! What was set is what comes out, within what chance allows.
+//! The configured rates occur, within what chance allows.
 
 use super::{ask, request};
 use crate::{
@@ -60,7 +60,7 @@ async fn turns_are_drawn_by_themselves() {
 }
 
 #[tokio::test]
-async fn the_judge_sees_what_the_agent_failed() {
+async fn the_judge_sees_the_agents_failures() {
     let schema = serde_json::json!({ "type": "object", "properties": {
         "judgment": { "type": "string", "enum": ["yes", "no"] },
         "confidence": { "type": "number", "minimum": 0, "maximum": 1 },

@@ -1,27 +1,28 @@
-//! What a prompt shows to the mock user: the card of gabfest's simulator, or a chat with the roles turned.
+//! What the mock user reads in a prompt: the card of gabfest's simulator, or a chat with swapped roles.
 
 use crate::{chat::Request, message::MessageRole};
 
-/// How a message begins that sends a draft back.
-const SENT_BACK: [&str; 2] = ["You end the talk", "Nobody has passed you on"];
+/// How the line of a card begins that sends a draft back because of its end.
+const SENT_BACK: [&str; 2] =
+    ["Your last draft was refused. You end the talk", "Your last draft was refused. Nobody has passed you on"];
 
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// What the prompt says of the person: a name in lower case, and its value.
+    /// The prompt's description of the person: a name in lower case, and its value.
     pub(super) profile: Vec<(&'static str, String)>,
-    /// Name and value of what the person knows and may tell.
+    /// Name and value of the facts that the person may tell.
     pub(super) facts: Vec<(String, String)>,
     /// The parts of the goal: the id, and whether it is done or waits for another one.
     pub(super) goal: Vec<Part>,
-    /// Own words, oldest first.
+    /// Its own messages, oldest first.
     pub(super) said: Vec<String>,
-    /// The agent's words since the person's first, oldest first.
+    /// The agent's messages since the person's first, oldest first.
     pub(super) heard: Vec<String>,
     /// A line for each turn that is only summed up.
     pub(super) earlier: Vec<String>,
     /// The person's tools that it has not used for this line: names.
     pub(super) tools: Vec<String>,
-    /// The last draft went back.
+    /// The last draft went back because it ended the talk.
     pub(super) is_sent_back: bool,
 }
 
@@ -46,8 +47,6 @@ impl Seen {
             };
             seen.tools.extend(names.filter(|name| !was_used(name)).map(str::to_owned));
         }
-        let last = request.messages.last().map_or("", |message| message.content.as_str());
-        seen.is_sent_back = SENT_BACK.iter().any(|start| last.starts_with(start));
         seen
     }
 
@@ -66,11 +65,13 @@ impl Seen {
             ("Your knowledge of the topic: ", "knowledge"),
         ];
         let mut seen = Self::default();
-        // Whose words a line that goes on belongs to.
+        // The speaker of a line that continues the previous one.
         let mut own = false;
         for line in card.lines() {
             let value = |rest: &str| rest.trim().trim_end_matches('.').to_owned();
-            if let Some(more) = line.strip_prefix("  ") {
+            if SENT_BACK.iter().any(|start| line.starts_with(start)) {
+                seen.is_sent_back = true;
+            } else if let Some(more) = line.strip_prefix("  ") {
                 let words = if own { &mut seen.said } else { &mut seen.heard };
                 if let Some(last) = words.last_mut() {
                     last.push('\n');
@@ -81,7 +82,7 @@ impl Seen {
                 seen.said.push(words.to_owned());
             } else if let Some(words) = line.strip_prefix("Other: ").or_else(|| line.strip_prefix("Other says: ")) {
                 own = false;
-                // Everything before the person's own first words is how the agent greets everybody.
+                // Everything before the person's first message is a greeting of the agent.
                 if !seen.said.is_empty() || !seen.earlier.is_empty() {
                     seen.heard.push(words.to_owned());
                 }
@@ -103,7 +104,7 @@ impl Seen {
         seen
     }
 
-    /// The agent speaks as `user`, the system message describes the person, a line for each thing.
+    /// The agent's messages have the role `user`, and the system message describes the person, one line for each thing.
     fn of_chat(request: &Request) -> Self {
         const PROFILE: [(&str, &str); 7] = [
             ("persona", "persona"),
@@ -166,5 +167,14 @@ mod tests {
         let part = |id: &str, is_done, is_later| Part { id: id.into(), is_done, is_later };
         assert_eq!(seen.goal, [part("a", true, false), part("b", false, true)]);
         assert!(!seen.is_sent_back);
+        for (line, is_sent_back) in [
+            ("Your last draft was refused. You end the talk and ask a question.", true),
+            ("Your last draft was refused. Nobody has passed you on.", true),
+            ("Your last draft was refused. It is too long.", false),
+            ("Other says: Your last draft was refused. You end the talk.", false),
+        ] {
+            let messages = vec![Message::user(format!("You are a nurse.\n{line}\nYou answer:"))];
+            assert_eq!(Seen::read(&Request { messages, ..Request::default() }).is_sent_back, is_sent_back, "{line}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! One conversation turn by turn: what was said, what was called, what was found.
+//! One conversation turn by turn: messages, tool calls, judgments.
 
 mod json_text;
 
@@ -27,6 +27,10 @@ pub(super) struct Turn {
     failing: bool,
     speaker: &'static str,
     program: bool,
+    /// The simulated user's state in which it said the line.
+    state: Option<String>,
+    /// What the simulated user did with its own tools before it said the line.
+    used: Vec<Tool>,
     user: String,
     /// Messages and tool calls before the answer, in order.
     before: Vec<Part>,
@@ -92,9 +96,9 @@ pub(super) struct Finding {
     line: Option<u32>,
     /// It has no part in the verdict.
     informs: bool,
-    /// Where it is not the usual one.
+    /// Set if it is not the default.
     weight: Option<String>,
-    /// What the whole trial failed of, where that was not a turn.
+    /// Why the whole trial failed, if that was not in a turn.
     pub(super) decisive: bool,
 }
 
@@ -127,6 +131,8 @@ pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>
                 Origin::Program => "program",
             },
             program: turn.speaker == Origin::Program,
+            state: turn.simulated.as_ref().and_then(|simulated| simulated.state.clone()),
+            used: turn.user_calls().iter().map(tool).collect(),
             user: turn.user.clone(),
             before,
             agent,
@@ -148,11 +154,11 @@ pub(super) fn turns(selected: &Selected, anchor: &str, failing_turn: Option<u32>
     turns
 }
 
-/// What the agent said and called before its last words, these, and what it called after them.
+/// The agent's messages and calls before its last message, that message, and the calls after it.
 fn parts(turn: &record::Turn) -> (Vec<Part>, Option<String>, Vec<Tool>) {
     let all = turn.parts();
     let last_words = all.iter().rposition(|part| matches!(part, Said(_)));
-    // Where no answer came, there are no last words.
+    // Without an answer there is no last message.
     let last_words = last_words.filter(|_| turn.agent.is_some());
     let mut before = Vec::new();
     let (mut agent, mut after) = (None, Vec::new());
@@ -167,7 +173,7 @@ fn parts(turn: &record::Turn) -> (Vec<Part>, Option<String>, Vec<Tool>) {
     (before, agent, after)
 }
 
-/// What was found about steps, the conversation, and turns that are not shown.
+/// Judgments about steps, the conversation, and turns that are not shown.
 pub(super) fn after(selected: &Selected) -> Vec<Finding> {
     findings(selected, |scope| turn_of(selected, scope).is_none())
 }
@@ -287,13 +293,14 @@ mod tests {
             actions: Vec::new(),
             started_micros: 0,
             duration_micros: 0,
+            response_micros: None,
             calls: Vec::new(),
             notes: Vec::new(),
             simulated: None,
         }
     }
 
-    /// What the page shows for a turn, from top to bottom.
+    /// The text of a turn on the page, from top to bottom.
     fn shown(turn: &record::Turn) -> String {
         let (before, agent, after) = parts(turn);
         let part = |part: Part| part.said.or(part.tool.map(|tool| format!("[{}]", tool.name))).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! A headless Chromium spoken to over its debugging pipe: messages of JSON that end with a zero byte.
+//! A headless Chromium driven over its debugging pipe: JSON messages that end with a zero byte.
 //!
-//! The browser wants the pipe as descriptors 3 and 4, which a shell gives it from two named pipes; so the test
-//! needs neither a driver nor a script runtime.
+//! The browser expects the pipe as descriptors 3 and 4, which a shell gives it from two named pipes; so the test needs
+//! neither a driver nor a script runtime.
 
 use std::{
     cell::RefCell,
@@ -38,7 +38,7 @@ struct Pipe {
     events: Vec<Value>,
 }
 
-/// A page, and what it did that a quiet page does not do.
+/// A page, and its events that a quiet page does not have.
 pub(crate) struct Tab<'a> {
     chromium: &'a Chromium,
     session: String,
@@ -46,7 +46,7 @@ pub(crate) struct Tab<'a> {
 }
 
 impl Chromium {
-    /// `None` where none is installed.
+    /// `None` if it is not installed.
     pub(crate) fn start() -> Option<Self> {
         let program = find()?;
         let home = tempfile::tempdir().unwrap();
@@ -168,7 +168,7 @@ impl Tab<'_> {
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
-    /// The value of an expression as the debugger sees it, which works with the page's scripts off too.
+    /// The value of an expression as the debugger sees it, even with the page's scripts disabled.
     pub(crate) fn run(&mut self, expression: &str) -> Value {
         let answer = self.call("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
@@ -189,12 +189,12 @@ impl Tab<'_> {
         })
     }
 
-    /// Two frames: what a click set off has been laid out.
+    /// Waits two frames, so that the effect of a click is laid out.
     pub(crate) fn settle(&mut self) {
         thread::sleep(TRY_AGAIN_AFTER * 3);
     }
 
-    /// With the mouse, in the middle of the element, which must be the one that is hit there.
+    /// Clicks with the mouse in the middle of the element, which must be the topmost one there.
     pub(crate) fn click(&mut self, element: &str) {
         let place = self.run(&format!(
             "(() => {{ const one = {element}; one.scrollIntoView({{ block: 'center', behavior: 'instant' }});
@@ -233,13 +233,13 @@ impl Tab<'_> {
         std::fs::write(path, base64::decode(shot["data"].as_str().unwrap())).unwrap();
     }
 
-    /// No console message, no broken policy, no dialog, nothing fetched but the page itself.
+    /// Checks that there was no console message, policy violation, dialog or request except for the page itself.
     pub(crate) fn assert_quiet(&mut self) {
         let noise = self.noise();
         assert!(noise.is_empty(), "{noise:#?}");
     }
 
-    /// What it did so far that a quiet page does not do.
+    /// The events so far that a quiet page does not have.
     pub(crate) fn noise(&mut self) -> &[String] {
         self.settle();
         // Events arrive before the answer to a later call.
@@ -256,7 +256,7 @@ impl Tab<'_> {
     }
 }
 
-/// What a quiet page does not do.
+/// An event that a quiet page does not have.
 fn noise(event: &Value) -> Option<String> {
     let params = &event["params"];
     match event["method"].as_str()? {

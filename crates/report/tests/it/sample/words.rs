@@ -1,8 +1,9 @@
-//! What is said in the hand-made runs.
+//! The messages of the hand-made runs.
 
 use record::{
-    Call, Role, Tokens, Turn, Usd,
+    Call, Role, Simulated, Tokens, Turn, Usd,
     call::ErrorKind,
+    named_limits::{LimitOf, NamedLimits},
     turn::{Note, Origin, ToolCall},
 };
 
@@ -44,12 +45,14 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 ttft_micros: agent.map(|_| duration_micros / 3),
                 inter_token_micros: Some(21_000),
                 total_micros: duration_micros,
-                // An agent whose provider throttles it, now and then.
+                // An agent whose provider throttles it occasionally.
                 retried_micros: if throttled { 4_200_000 } else { 0 },
                 tokens: Tokens { input: 180 + 60 * u64::from(turn), output: 24, ..Tokens::default() },
+                texts: None,
                 estimated: false,
                 cost: Some(Usd(90_000)),
                 plain_priced: false,
+                limits: NamedLimits::default(),
                 reported_cost: None,
                 finish: None,
                 tries: if throttled { 3 } else { 1 },
@@ -79,6 +82,8 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                     endpoint: "judge".to_owned(),
                     model: "judge-xl".to_owned(),
                     cost: None,
+                    limits: [(LimitOf::Requests, 500), (LimitOf::Tokens, if number < 4 { 60_000 } else { 90_000 })]
+                        .into(),
                     ..agent_call
                 });
             }
@@ -87,7 +92,7 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 step: 1,
                 speaker: if turn == 1 { Origin::Scripted } else { Origin::Simulated },
                 user: USER[index].to_owned(),
-                simulated: None,
+                simulated: simulated(turn),
                 agent: agent.map(str::to_owned),
                 messages: Vec::new(),
                 exit_code: None,
@@ -104,6 +109,7 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
                 actions: if turn == 3 { vec!["START_REFUND".to_owned()] } else { Vec::new() },
                 started_micros: u64::from(turn) * 2_000_000,
                 duration_micros,
+                response_micros: Some(duration_micros + calls[0].wait_micros + calls[0].retried_micros),
                 calls,
                 notes: if turn == 2 {
                     vec![Note { kind: "termination".to_owned(), text: "not yet: the problem is not solved".to_owned() }]
@@ -113,4 +119,21 @@ pub(super) fn turns(number: u64, count: u32, end: End) -> Vec<Turn> {
             }
         })
         .collect()
+}
+
+/// A user with states, who looks at its own bank account before turn 3.
+fn simulated(turn: u32) -> Option<Box<Simulated>> {
+    let state = match turn {
+        1 => return None,
+        2 => "explains",
+        _ => "insists",
+    };
+    let look = ToolCall {
+        id: "look_1".to_owned(),
+        name: "read_bank_statement".to_owned(),
+        arguments: "{\"month\":\"May\"}".to_owned(),
+        result: Some("[{\"shop\":49.9},{\"shop\":49.9}]".to_owned()),
+    };
+    let calls = if turn == 3 { vec![look] } else { Vec::new() };
+    Simulated { state: Some(state.to_owned()), calls, ..Simulated::default() }.boxed()
 }

@@ -52,7 +52,7 @@ pub(super) fn parse(text: &str) -> Result<Expected, String> {
     Ok(Expected::Says(trimmed.to_owned()))
 }
 
-/// The dash of a range stands between two numbers; one of a negative number or exponent does not.
+/// The dash of a range is between two numbers; a dash of a negative number or exponent is not.
 fn range(text: &str) -> Option<(f64, f64)> {
     text.match_indices('-')
         .skip_while(|(at, _)| *at == 0)

@@ -20,11 +20,11 @@ pub struct ExpectedCall {
     pub arguments: Option<Vec<(String, ArgumentRule)>>,
     /// Whether other arguments are allowed.
     pub partial: bool,
-    /// What the tool must have answered; `None`: the result does not matter.
+    /// What the tool must have answered; `None`: any result.
     pub result: Option<ArgumentRule>,
 }
 
-/// What an argument or a result must be.
+/// What an argument or a result must satisfy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentRule {
@@ -89,7 +89,7 @@ struct WrittenRule {
 }
 
 impl ExpectedCall {
-    /// What the checks of the arguments and the result ask.
+    /// The questions of the checks of arguments and result.
     #[must_use]
     pub fn questions(&self) -> Vec<Question<'_>> {
         let arguments = self.arguments.iter().flatten().map(|(_, rule)| rule);
@@ -107,7 +107,7 @@ impl ArgumentRule {
     }
 }
 
-/// Reads one call. `place` is where the list of calls stands.
+/// Reads one call. `place` is the position of the list of calls.
 pub(super) fn read(part: &Part<'_>, place: &mut Place<'_, '_>) -> Option<ExpectedCall> {
     let written: WrittenCall = part.decode(place.findings)?;
     let has = |key: &str| part.get(key).is_some();

@@ -95,7 +95,7 @@ pub(super) fn node(node: &Node, scope: &Scope<'_>) -> Result<Value, Error> {
     })
 }
 
-/// Texts that stand in a template as they are, and what its `${…}` give.
+/// The literal texts of a template joined with the values of its `${…}`.
 fn joined(parts: &[Node], scope: &Scope<'_>) -> Result<String, Error> {
     let mut said = String::new();
     for part in parts {
@@ -104,7 +104,7 @@ fn joined(parts: &[Node], scope: &Scope<'_>) -> Result<String, Error> {
     Ok(said)
 }
 
-/// Nothing where there is none, also of nothing.
+/// Null if there is no such property, also of null.
 fn property(of: &Value, name: &str) -> Value {
     let length = if name == "length" { methods::length(of) } else { None };
     length.or_else(|| of.get(name).cloned()).unwrap_or_default()

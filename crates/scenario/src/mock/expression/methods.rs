@@ -91,7 +91,7 @@ fn place(found: Option<usize>) -> Value {
     found.map_or(Value::from(-1), Value::from)
 }
 
-/// From the end where it is negative.
+/// Negative positions count from the end.
 fn span(arguments: &[Value], length: usize) -> (usize, usize) {
     let end = |value: &Value| {
         let at = number(value);

@@ -25,7 +25,7 @@ pub(super) enum Node {
     Object(Vec<Entry>),
     /// Joined as text.
     Text(Vec<Node>),
-    /// Text that is read as JSON where it looks like it.
+    /// A text that is parsed as JSON if it looks like JSON.
     Template(Vec<Node>),
 }
 

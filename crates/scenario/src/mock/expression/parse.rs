@@ -17,7 +17,7 @@ const MOST_PARTS: usize = 500;
 const TAKE_FUNCTIONS: [&str; 9] =
     ["every", "filter", "find", "findIndex", "flatMap", "forEach", "map", "reduce", "some"];
 
-/// By how tightly they bind, the loosest first; longer marks before those that they begin with.
+/// By precedence, the lowest first; longer operators before their prefixes.
 const OPERATORS: [&[(&str, Operator)]; 6] = [
     &[("||", Operator::Or), ("??", Operator::Nullish)],
     &[("&&", Operator::And)],
@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Its name says what it is, so that they need no order.
+    /// Parameters are recognised by name, so their order does not matter.
     fn parameter(&mut self) -> bool {
         self.name().is_some_and(|name| ["args", "input", "context", "state"].contains(&name.as_str()))
     }
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
     fn binary(&mut self, level: usize) -> Result<Node, Error> {
         let Some(operators) = OPERATORS.get(level) else { return self.unary() };
         let mut left = self.binary(level + 1)?;
-        // A long chain leans to the left, which is as deep to evaluate as one that is nested.
+        // A long chain leans to the left, so it is as deep as a nested expression.
         let mut links = 0;
         while let Some((_, operator)) = operators.iter().find(|(mark, _)| self.eat(mark)) {
             links += 1;
@@ -282,7 +282,7 @@ impl<'a> Parser<'a> {
                 return Err(self.unexpected("`,` or `}`"));
             }
         }
-        // `{}` alone is a value as well.
+        // `{}` alone is a value too.
         Ok(if entries.is_empty() { Node::Literal(Value::Object(Map::new())) } else { Node::Object(entries) })
     }
 
@@ -326,7 +326,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// To the quote, or to the end of the text where there is none.
+    /// Up to the quote, or to the end of the text without one.
     fn pieces(&mut self, quote: Option<char>) -> Result<Vec<Node>, Error> {
         let mut pieces = Vec::new();
         let mut said = String::new();

@@ -1,8 +1,8 @@
-//! What an expression can see.
+//! The values that an expression can use.
 
 use serde_json::{Map, Value};
 
-/// What an expression can see.
+/// The values that an expression can use.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'a> {
     pub args: &'a [Value],

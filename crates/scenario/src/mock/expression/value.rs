@@ -15,7 +15,7 @@ pub fn is_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// `==`: a number and a text are equal where the text is that number.
+/// `==`: a number equals a text with that number.
 pub(super) fn is_loosely_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Null, _) | (_, Value::Null) => a == b,
@@ -56,7 +56,7 @@ pub(super) fn number(value: &Value) -> f64 {
     }
 }
 
-/// A whole number without a point; what JSON cannot write is null.
+/// A whole number without a decimal point; a number that JSON cannot write is null.
 pub(super) fn of_number(number: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {

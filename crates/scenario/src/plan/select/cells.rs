@@ -1,10 +1,10 @@
-//! The cells that `exclude`, `--filter`, `--where` and `--exclude` leave.
+//! The cells that remain after `exclude`, `--filter`, `--where` and `--exclude`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use yaml::Diagnostic;
 
-use super::fault;
+use super::fault::fault;
 use crate::{
     plan::{
         Case, Choices, Group, Plan,
@@ -54,7 +54,7 @@ fn nothing_left(choices: &Choices) -> Diagnostic {
 }
 
 /// A name that no scenario has is a slip of the pen.
-fn refuse_unknown(plan: &Plan, choices: &Choices) -> Result<(), Diagnostic> {
+pub(super) fn refuse_unknown(plan: &Plan, choices: &Choices) -> Result<(), Diagnostic> {
     let of_excluded = choices.exclude.iter().flatten();
     for (name, _) in choices.conditions.iter().chain(of_excluded) {
         let is_known = |group: &Group| !matches!(Condition::of(name, Vec::new(), group), Ok(None));
@@ -65,15 +65,26 @@ fn refuse_unknown(plan: &Plan, choices: &Choices) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// What decides about the cells of one group.
+/// Which cases of a group the choices leave, counted from its first.
+pub(super) fn places(plan: &Plan, index: usize, group: &Group, choices: &Choices) -> Result<Vec<u64>, Diagnostic> {
+    let kept = Chooser::of(group, choices)?.cells(plan, index, group).kept;
+    Ok(match &group.selection {
+        Some(selection) => {
+            kept.iter().filter_map(|cell| selection.binary_search(cell).ok()).map(|place| place as u64).collect()
+        }
+        None => kept,
+    })
+}
+
+/// Decides about the cells of one group.
 struct Chooser {
     /// In small letters.
     filter: Option<String>,
-    /// All must hold; `None`: the group lacks a name, so no case fits.
+    /// All must hold; `None`: the group lacks a name, so no case matches.
     conditions: Option<Vec<Condition>>,
-    /// A case for which all of one list hold is left out.
+    /// A case for which all of one list hold is excluded.
     exclude: Vec<Vec<Condition>>,
-    /// The same, of the matrix: it says nothing about added combinations.
+    /// The same for the matrix's `exclude`, which does not apply to added combinations.
     of_matrix: Vec<Vec<Condition>>,
 }
 
@@ -145,7 +156,7 @@ fn has_text(case: &Case, group: &Group, wanted: &str) -> bool {
     texts.into_iter().chain(named.into_iter().flatten()).any(|text| text.to_lowercase().contains(wanted))
 }
 
-/// Takes the rows out of the plan that no selected cell plays, and numbers the cells anew.
+/// Drops rows that no selected cell plays, and renumbers the cells.
 fn keep_used_rows(group: &mut Group, agents: u64) {
     let (Some(rows), Some(selection)) = (&group.rows, &mut group.selection) else { return };
     let (all, per_row) = (rows.len() as u64, group.personas.len() as u64 * agents);

@@ -72,7 +72,7 @@ pub(super) async fn a_stale_or_foreign_trial_is_fenced<S: Stand>() {
 pub(super) async fn a_trial_counts_once_in_a_batch<S: Stand>() {
     let (stand, session) = ready::<S>().await;
     let store = stand.store();
-    // Both epochs are lent, which no scheduler does: the store has to hold all the same.
+    // Both epochs are leased, which no scheduler does: the store must cope.
     store.grant(&[lease(1, session, "run", 0..2, 1), lease(2, session, "run", 0..2, 2)], 1).await.unwrap();
     let twice = batch(session, 1, "run", &[(0, 2), (0, 1), (1, 1), (1, 1)]);
     let outcome = Committed { counted: vec![0, 1], fenced: vec![0, 1], ..Committed::default() };
@@ -111,7 +111,7 @@ pub(super) async fn a_closed_run_counts_nothing_more<S: Stand>() {
         (RunState::Running, counted(&[0])),
         (RunState::Cancelled, fenced(&[1])),
         (RunState::Finished, fenced(&[2])),
-        // Drained: what was being played still counts.
+        // Drained: running trials still count.
         (RunState::Interrupted, counted(&[3])),
     ];
     for (sequence, (state, outcome)) in (1_u64..).zip(rows) {
@@ -139,7 +139,7 @@ pub(super) async fn a_thousand_trials_fit_one_batch<S: Stand>() {
     assert_eq!((done.len(), done.first()), (1, Some(&(0..1_000))));
 }
 
-/// A batch in which one trial ended so.
+/// A batch in which one trial ended in this way.
 fn ended_as(session: u64, sequence: u64, number: u64, epoch: u32, kind: FailureKind) -> Commit {
     let mut commit = batch(session, sequence, "run", &[(number, epoch)]);
     let trial = &mut commit.ended[0].trial;
@@ -175,7 +175,7 @@ pub(super) async fn what_our_side_broke_is_played_again_as_often_as_it_may<S: St
         assert_eq!(stored[0].trial.past, Past { failed: 0, broken: epoch - 1 });
         assert_eq!(stored[0].pieces.last().map(|piece| piece.sequence), Some(epoch.into()));
     }
-    // What an attempt of before says is of no interest any more.
+    // The end of an earlier attempt no longer matters.
     store.grant(&[lease(9, session, "run", 4..5, 4)], 1).await.unwrap();
     assert_eq!(store.commit(&batch(session, 4, "run", &[(4, 4), (4, 2)]), 3).await.unwrap(), fenced(&[4, 4]));
     assert_eq!(store.spend(&id("run")).await.unwrap().of(Role::Agent).calls, 10, "of all attempts");
@@ -194,7 +194,7 @@ pub(super) async fn a_used_up_quota_waits_for_somebody_to_resume<S: Stand>() {
         let row = store.run(&id("run")).await.unwrap().unwrap();
         assert_eq!((row.exhausted, row.state, row.ended_at), (false, RunState::Running, None));
     }
-    // Behind a verdict on what the agent said it is seen too, and the verdict stays.
+    // It is counted too after a verdict on the agent's reply, and the verdict stays.
     let mut hidden = batch(session, 5, "run", &[(0, 5)]);
     hidden.ended[0].trial.exhausted = true;
     store.grant(&[lease(9, session, "run", 0..1, 5)], 1).await.unwrap();
@@ -207,7 +207,7 @@ pub(super) async fn a_resumed_run_plays_again_what_is_named<S: Stand>() {
     let store = stand.store();
     store.grant(&[lease(1, session, "run", 0..3, 1)], 1).await.unwrap();
     let mut first = batch(session, 1, "run", &[(0, 1), (1, 1), (2, 1)]);
-    // What a worker says of the past is not believed.
+    // A worker's claim about the past is ignored.
     first.ended.iter_mut().for_each(|ended| ended.trial.past = Past { failed: 9, broken: 9 });
     (first.ended[1].trial.verdict, first.ended[1].trial.failure) =
         (Verdict::Fail, Some(Failure::new(FailureKind::CheckFailed, "")));

@@ -1,4 +1,4 @@
-//! What is lent, and what becomes of it when a worker goes.
+//! Leases, and what happens to them when a worker goes away.
 
 use record::{Failure, FailureKind, Usd, Verdict};
 use scenario::Digest;
@@ -90,14 +90,14 @@ pub(super) async fn proof_is_told_apart<S: Stand>() {
     assert_eq!(recovered.losses, [Losses { proof: 2, ..lost(6, 3, last) }]);
     assert_eq!(recovered.lost_attempts, 3);
 
-    // Once it is done, the scheduler need not know any more.
+    // Once it is done, the scheduler does not need it.
     store.grant(&[lease(1, session, "run", 6..7, 4)], 3).await.unwrap();
     store.commit(&batch(session, 1, "run", &[(6, 4)]), 4).await.unwrap();
     let expected = Recovered { done: vec![6..7; 1], lost_attempts: 3, ..Recovered::default() };
     assert_eq!(store.recover(&id("run")).await.unwrap(), expected);
 }
 
-pub(super) async fn what_is_given_back_is_not_lost<S: Stand>() {
+pub(super) async fn released_trials_are_not_lost<S: Stand>() {
     let (stand, session) = ready::<S>().await;
     let store = stand.store();
     let other = store.open_session("other worker", &token(), 1).await.unwrap();
@@ -108,7 +108,7 @@ pub(super) async fn what_is_given_back_is_not_lost<S: Stand>() {
         lease(1, other, "run", 40..42, 1),
     ];
     store.grant(&granted, 1).await.unwrap();
-    // The ids of what comes back mean nothing, and it may span leases and trials that were never lent.
+    // The ids of released leases mean nothing, and a release may span leases and trials that were never leased.
     let back = [lease(0, session, "run", 3..5, 1), lease(0, session, "run", 8..50, 1)];
     store.release(session, &back, false, 3).await.unwrap();
     let live = [
@@ -126,6 +126,7 @@ pub(super) async fn what_is_given_back_is_not_lost<S: Stand>() {
         [lease(1, session, "run", 1..3, 1), lease(1, session, "run", 6..8, 1), lease(3, session, "run", 30..32, 2)];
     assert_eq!(store.end_session(session, "lost", false, &[], 3).await.unwrap(), lost);
     assert_eq!(store.recover(&id("run")).await.unwrap().lost_attempts, 6);
+    assert_eq!(store.lost_over_time(&id("run"), 0).await.unwrap(), []);
 
     store.release(other, &[lease(1, other, "run", 40..42, 1)], false, 3).await.unwrap();
     store.release(other, &[lease(1, other, "run", 40..42, 1)], false, 3).await.unwrap();
@@ -211,14 +212,14 @@ pub(super) async fn a_lease_has_nothing_to_do_with_a_later_attempt<S: Stand>() {
 pub(super) async fn only_what_had_begun_is_lost<S: Stand>() {
     let (stand, session) = ready::<S>().await;
     let store = stand.store();
-    // As it was lent: the first of two leases plays two trials, the second waits.
+    // As leased: the first of two leases plays two trials, the second waits.
     let granted = [
         Lease { begun: 2, ..lease(1, session, "run", 0..4, 1) },
         Lease { begun: 4, ..lease(2, session, "run", 4..9, 1) },
     ];
     store.grant(&granted, 1).await.unwrap();
     assert_eq!(store.recover(&id("run")).await.unwrap().leases, granted);
-    // What is said of other runs, epochs and trials that were never lent changes nothing.
+    // Other runs, epochs and trials that were never leased change nothing.
     let foreign =
         [lease(0, session, "run", 0..9, 2), lease(0, session, "other", 0..9, 1), lease(0, session, "run", 20..30, 1)];
     store.heartbeat(session, Usd(0), &foreign, 2).await.unwrap();
@@ -228,7 +229,7 @@ pub(super) async fn only_what_had_begun_is_lost<S: Stand>() {
     store.commit(&committed, 3).await.unwrap();
     let leases = store.recover(&id("run")).await.unwrap().leases;
     assert_eq!(leases.iter().map(|lease| lease.begun).collect::<Vec<_>>(), [4, 5]);
-    // The last words of a worker: one more had begun, and an earlier word takes nothing back.
+    // A worker's last message: one more had begun, and an earlier message changes nothing back.
     let last = [lease(0, session, "run", 5..6, 1), lease(0, session, "run", 0..1, 1)];
     let gone = store.end_session(session, "lost", false, &last, 4).await.unwrap();
     let begun: Vec<_> = gone.iter().map(|lease| (lease.trials.clone(), lease.begun_trials())).collect();
@@ -236,6 +237,7 @@ pub(super) async fn only_what_had_begun_is_lost<S: Stand>() {
     let recovered = store.recover(&id("run")).await.unwrap();
     assert_eq!(recovered.attempts, (1..9).map(|number| (number, 1)).collect::<Vec<_>>(), "another epoch for each");
     assert_eq!(recovered.lost_attempts, 5, "1 to 5 had begun");
+    assert_eq!(store.lost_over_time(&id("run"), 9).await.unwrap(), [(4, 5)], "all when their session ended");
     assert_eq!(recovered.losses[5], Losses { all: 1, ..lost(6, 0, session) });
 }
 
@@ -248,7 +250,7 @@ pub(super) async fn what_begins_is_known_after_a_restart<S: Stand>() {
     let store = stand.store();
     let recovered = store.recover(&id("run")).await.unwrap();
     assert_eq!((recovered.leases, recovered.seen), (vec![Lease { begun: 3, ..granted }], vec![(session, 20)]));
-    // A release cuts the lease, and each part knows how far it is.
+    // A release splits the lease, and each part keeps its own progress.
     store.release(session, &[lease(0, session, "run", 1..2, 1)], true, 21).await.unwrap();
     let begun: Vec<_> = store.recover(&id("run")).await.unwrap().leases.iter().map(Lease::begun_trials).collect();
     assert_eq!(begun, [1, 1]);

@@ -1,4 +1,4 @@
-//! What is read back: pages, segments, sums, and all of it after a restart.
+//! Reading back: pages, segments, sums, and all of it after a restart.
 
 use bytes::Bytes;
 use record::{
@@ -41,7 +41,7 @@ pub(super) async fn all_comes_back_after_a_restart<S: Stand>() {
     assert_eq!(store.run(&id("run")).await.unwrap(), Some(run("run")));
     assert_eq!(store.watermark(lost).await.unwrap(), None);
     assert_eq!(store.watermark(live).await.unwrap(), Some(1));
-    // The session that lived goes on where it was, and no id is given twice.
+    // The live session continues where it was, and no id is used twice.
     assert!(store.commit(&batch(live, 1, "run", &[(4, 1)]), 4).await.unwrap().duplicate);
     assert_eq!(store.commit(&batch(live, 2, "run", &[(4, 1)]), 4).await.unwrap(), counted(&[4]));
     assert!(store.open_session("worker", &token(), 5).await.unwrap() > live);
@@ -85,7 +85,7 @@ pub(super) async fn pieces_come_one_by_one<S: Stand>() {
         ((session, piece(5, 1)), Bytes::new()),
         ((session, whole(5)), pieces(session, 5).concat().into()),
         ((session, whole(2)), pieces(session, 2).concat().into()),
-        // None of these is there.
+        // None of these exists.
         ((session, piece(1, 2)), Bytes::new()),
         ((session, piece(1, u32::MAX)), Bytes::new()),
         ((session, piece(3, 0)), Bytes::new()),
@@ -101,6 +101,34 @@ pub(super) async fn pieces_come_one_by_one<S: Stand>() {
     assert_eq!(store.pieces(&id("run"), &asked).await.unwrap(), expected);
     assert_eq!(store.pieces(&id("other"), &[(session, piece(3, 0))]).await.unwrap(), [pieces(session, 3).remove(0)]);
     assert_eq!(store.pieces(&id("run"), &[]).await.unwrap().len(), 0);
+}
+
+/// A trial with a piece in each of two batches, among others that are kept.
+pub(super) async fn words_that_are_not_kept_leave_nothing_behind<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    store.grant(&[lease(1, session, "run", 0..3, 1)], 1).await.unwrap();
+    for sequence in 1..=4 {
+        store.commit(&batch(session, sequence, "run", &[]), 1).await.unwrap();
+    }
+    let mut last = batch(session, 5, "run", &[(0, 1), (1, 1)]);
+    (last.ended[0].kept, last.ended[0].pieces) = (false, vec![piece(2, 0), piece(5, 0)]);
+    last.ended[1].pieces = vec![piece(5, 2)];
+    assert_eq!(store.commit(&last, 2).await.unwrap().counted, [0, 1]);
+    // Nothing of a batch is kept.
+    let mut nothing = batch(session, 6, "run", &[(2, 1)]);
+    (nothing.ended[0].kept, nothing.ended[0].pieces) = (false, vec![piece(6, 0)]);
+    assert_eq!(store.commit(&nothing, 3).await.unwrap().counted, [2]);
+    store.commit(&batch(session, 7, "run", &[]), 4).await.unwrap();
+    let stand = stand.reopen().await;
+    let store = stand.store();
+    let trials = store.trials(&id("run"), 0, 9).await.unwrap();
+    assert_eq!((trials[0].pieces.len(), trials[1].pieces.as_slice()), (0, [piece(5, 2)].as_slice()));
+    let asked = [piece(2, 0), piece(5, 0), piece(5, 2), piece(1, 0), piece(6, 0), piece(7, 0)];
+    let asked = asked.map(|piece| (session, piece));
+    let found = store.pieces(&id("run"), &asked).await.unwrap();
+    let whole = |sequence, place| pieces(session, sequence).remove(place);
+    assert_eq!(found, [Bytes::new(), Bytes::new(), whole(5, 2), whole(1, 0), Bytes::new(), whole(7, 0)]);
 }
 
 pub(super) async fn spend_adds_up<S: Stand>() {

@@ -3,10 +3,12 @@
 use record::{
     Role, Usd,
     call::{Spend, SpendLine},
+    decision::{Decided, Decision},
+    runner::{Runner, Sample},
     summary::RunState,
 };
 use scenario::Digest;
-use store::{Error, RunRow, Store};
+use store::{Error, Moved, RunRow, Store};
 
 use super::ready;
 use crate::{
@@ -75,6 +77,47 @@ pub(super) async fn a_run_changes_its_state<S: Stand>() {
     }
 }
 
+pub(super) async fn a_load_begins_and_goes_on_later<S: Stand>() {
+    let (stand, _) = ready::<S>().await;
+    let store = stand.store();
+    assert_eq!(store.recover(&id("run")).await.unwrap().load_began_at, None);
+    for at in [1_700_000_000_123, 1_700_000_009_000] {
+        store.set_load_began(&id("run"), at).await.unwrap();
+        assert_eq!(store.recover(&id("run")).await.unwrap().load_began_at, Some(at));
+    }
+    assert_eq!(store.recover(&id("run")).await.unwrap().runner, Runner::default());
+    let mut runner = Runner::default();
+    runner.add(Sample { delay_micros: 51_000, cpu_permille: 17, memory_bytes: 4_096, descriptors: 3 }, 9_000, 8_192);
+    store.set_runner(&id("run"), &runner).await.unwrap();
+    assert_eq!(store.recover(&id("run")).await.unwrap().runner, runner);
+}
+
+pub(super) async fn decisions_are_appended_in_order<S: Stand>() {
+    let (stand, _) = ready::<S>().await;
+    let store = stand.store();
+    store.set_load_began(&id("run"), 100).await.unwrap();
+    let stopped = Decided::Stopped { reason: "too slow".to_owned(), objective: Some("max(ttft) < 1s".to_owned()) };
+    let faster = Decided::Rate { group: None, rate: 2.5, from_micros: 7 };
+    let planned = run("run").planned;
+    let moved = |load_began_at, planned| Moved { load_began_at, planned };
+    let decided = |at, what| Decision { at, load_micros: Some(5), what };
+    let made = [
+        (decided(30, Decided::Paused), Moved::default(), (100, planned)),
+        (decided(20, Decided::Resumed), moved(Some(150), None), (150, planned)),
+        (decided(40, faster), moved(None, Some(77)), (150, 77)),
+        (decided(50, stopped), Moved::default(), (150, 77)),
+    ];
+    for (index, (decision, moved, (began, planned))) in made.iter().enumerate() {
+        store.decide(&id("run"), decision, *moved).await.unwrap();
+        let found = store.recover(&id("run")).await.unwrap();
+        let expected: Vec<Decision> = made[..=index].iter().map(|(decision, ..)| decision.clone()).collect();
+        assert_eq!((found.decisions, found.load_began_at), (expected, Some(*began)));
+        assert_eq!(store.run(&id("run")).await.unwrap().unwrap().planned, *planned);
+    }
+    store.create_run(&run("other"), PLAN).await.unwrap();
+    assert_eq!(store.recover(&id("other")).await.unwrap().decisions, []);
+}
+
 pub(super) async fn what_is_unknown_is_said<S: Stand>() {
     let (stand, session) = ready::<S>().await;
     let (store, ghost) = (stand.store(), id("ghost"));
@@ -82,6 +125,12 @@ pub(super) async fn what_is_unknown_is_said<S: Stand>() {
     assert_eq!(store.plan(&Digest::of(b"ghost")).await.unwrap(), None);
     let refusals = [
         store.set_state(&ghost, RunState::Finished, None).await.unwrap_err(),
+        store.set_load_began(&ghost, 1).await.unwrap_err(),
+        store.set_runner(&ghost, &Runner::default()).await.unwrap_err(),
+        store
+            .decide(&ghost, &Decision { at: 1, load_micros: None, what: Decided::Paused }, Moved::default())
+            .await
+            .unwrap_err(),
         store.grant(&[lease(1, session, "ghost", 0..1, 1)], 1).await.unwrap_err(),
         store.commit(&batch(session, 1, "ghost", &[]), 1).await.unwrap_err(),
         store.recover(&ghost).await.unwrap_err(),

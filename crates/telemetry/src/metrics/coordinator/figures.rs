@@ -1,4 +1,4 @@
-//! The figures of an ended run, and those of one of its scenarios.
+//! The figures of a finished run and of its scenarios.
 
 use record::{Summary, Verdict, summary::Rate, tally::Counts};
 

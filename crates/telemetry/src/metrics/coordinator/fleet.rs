@@ -14,7 +14,23 @@ pub struct Queue {
     /// Unix milliseconds. Of two runs of a suite the later one is shown.
     pub started_at: i64,
     pub running: bool,
+    /// Nothing more starts until it is resumed.
+    pub paused: bool,
     pub planned: u64,
-    pub lent: u64,
+    pub leased: u64,
     pub done: u64,
+    /// Of a run with a load.
+    pub load: Option<Load>,
+}
+
+/// How far a load is. Counts of conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Load {
+    /// Their time has come; of slots, those that began.
+    pub offered: u64,
+    pub completed: u64,
+    /// They found no free slot in time.
+    pub dropped: u64,
+    /// They run now, or wait for a free slot.
+    pub running: u64,
 }

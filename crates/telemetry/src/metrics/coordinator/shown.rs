@@ -29,23 +29,28 @@ pub(super) fn fleet(meter: &Meter, now: &Arc<Mutex<Now>>) {
     });
 }
 
-type Figure = fn(&Queue) -> u64;
+type Figure = fn(&Queue) -> Option<u64>;
 
 pub(super) fn queues(meter: &Meter, now: &Arc<Mutex<Now>>) {
-    let figures: [(&Metric, Figure); 4] = [
+    let figures: [(&Metric, Figure); 9] = [
         (&catalogue::QUEUE_DEPTH, |queue| {
-            if queue.running { queue.planned.saturating_sub(queue.lent + queue.done) } else { 0 }
+            Some(if queue.running { queue.planned.saturating_sub(queue.leased + queue.done) } else { 0 })
         }),
-        (&catalogue::TRIALS_LENT, |queue| queue.lent),
-        (&catalogue::TRIALS_PLANNED, |queue| queue.planned),
-        (&catalogue::TRIALS_DONE, |queue| queue.done),
+        (&catalogue::TRIALS_LEASED, |queue| Some(queue.leased)),
+        (&catalogue::TRIALS_PLANNED, |queue| Some(queue.planned)),
+        (&catalogue::TRIALS_DONE, |queue| Some(queue.done)),
+        (&catalogue::RUN_PAUSED, |queue| Some(u64::from(queue.running && queue.paused))),
+        (&catalogue::LOAD_OFFERED, |queue| queue.load.map(|load| load.offered)),
+        (&catalogue::LOAD_COMPLETED, |queue| queue.load.map(|load| load.completed)),
+        (&catalogue::LOAD_DROPPED, |queue| queue.load.map(|load| load.dropped)),
+        (&catalogue::LOAD_RUNNING, |queue| queue.load.map(|load| load.running)),
     ];
     for (metric, figure) in figures {
         let read = Arc::clone(now);
         gauge(meter, metric, move |to| {
             for (name, suite) in lock(&read).suites.iter() {
-                if let Some(queue) = &suite.queue {
-                    to.observe(figure(queue) as f64, &[KeyValue::new(SUITE, name.clone())]);
+                if let Some(figure) = suite.queue.as_ref().and_then(figure) {
+                    to.observe(figure as f64, &[KeyValue::new(SUITE, name.clone())]);
                 }
             }
         });

@@ -1,7 +1,7 @@
-//! The suites with their scenarios. Their number is bounded: new ones replace those that were not played for the longest
-//! time.
+//! The suites with their scenarios. Their number is bounded: new ones replace those that have not been played for the
+//! longest time.
 //!
-//! A coordinator runs for months, and scenarios get new names. A forgotten scenario loses its series.
+//! A coordinator runs for months, and scenarios are renamed. A forgotten scenario loses its series.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use crate::metrics::{
     labels::{MOST_VALUES, OTHER, clean},
 };
 
-/// Of all suites together. What is left of the series is for the suites themselves, and for `other` in each.
+/// The limit over all suites. The remaining series are for the suites themselves, and for `other` in each.
 const MOST_SCENARIOS: usize = MOST_SERIES - 2 * (MOST_VALUES + 1);
 
 /// The suites that a coordinator plays or has played.
@@ -43,7 +43,7 @@ pub(super) struct Suite {
     /// In the order of `now::STATUSES`.
     pub(super) ends: [u64; 3],
     pub(super) scenarios: BTreeMap<Arc<str>, Scenario>,
-    /// The latest run of it.
+    /// Its latest run.
     run: u64,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Scenario {
     pub(super) verdicts: [u64; Verdict::ALL.len()],
     /// Of the latest run that ended.
     pub(super) cases: Option<Cases>,
-    /// The latest run that has it.
+    /// The latest run that includes it.
     run: u64,
 }
 
@@ -65,7 +65,7 @@ impl Suites {
         let name = self.suite_name(suite);
         let here = self.known.entry(Arc::clone(&name)).or_default();
         here.run = run;
-        // Those that are known first: a new one could drive out one that comes later.
+        // Known scenarios first: a new one could evict a later one.
         let mut new = Vec::new();
         for scenario in scenarios {
             match here.scenarios.get_mut(&*clean(scenario)) {
@@ -93,7 +93,7 @@ impl Suites {
         self.known.iter()
     }
 
-    /// The name that its series have. One that is new may drive out the suite that was not played for the longest time.
+    /// The name in its series. A new suite may evict the one that has not been played for the longest time.
     fn suite_name(&mut self, suite: &str) -> Arc<str> {
         let suite = clean(suite);
         if let Some((known, _)) = self.known.get_key_value(&*suite) {
@@ -109,8 +109,8 @@ impl Suites {
         suite.as_ref().into()
     }
 
-    /// In a suite that goes by this name. One that is new may drive out one that the latest run of its suite does not
-    /// play, or one of a suite that is not played.
+    /// A scenario of the suite with this name. A new one may evict one that the latest run of its suite does not play,
+    /// or one of a suite that is not played.
     fn scenario_of(&mut self, suite: &Arc<str>, scenario: &str) -> Option<&mut Scenario> {
         let run = self.runs;
         let scenario = clean(scenario);
@@ -124,7 +124,7 @@ impl Suites {
         Some(here.scenarios.entry(name).or_insert_with(|| Scenario { run, ..Scenario::default() }))
     }
 
-    /// Whether the suite may have one more scenario.
+    /// Makes room for another scenario of the suite. Returns whether there is room.
     fn make_room(&mut self, suite: &Arc<str>) -> bool {
         let own = self.known.get(suite).map_or(0, Suite::named);
         let all: usize = self.known.values().map(Suite::named).sum();
@@ -159,7 +159,7 @@ impl Suites {
 }
 
 impl Suite {
-    /// Scenarios that have a name of their own.
+    /// Scenarios with their own name.
     fn named(&self) -> usize {
         self.scenarios.len() - usize::from(self.scenarios.contains_key(OTHER))
     }
@@ -173,7 +173,8 @@ impl Suite {
 mod tests {
     use super::*;
 
-    const GOING: Queue = Queue { started_at: 0, running: true, planned: 1, lent: 0, done: 0 };
+    const GOING: Queue =
+        Queue { started_at: 0, running: true, paused: false, planned: 1, leased: 0, done: 0, load: None };
     const OVER: Queue = Queue { running: false, ..GOING };
 
     fn names(suites: &Suites, suite: &str) -> Vec<String> {
@@ -191,7 +192,7 @@ mod tests {
     #[test]
     fn a_scenario_that_is_not_played_any_more_makes_room_for_a_new_one() {
         let mut suites = Suites::default();
-        // A night with fifty new scenarios, and fifty of before that are not played any more.
+        // A night with fifty new scenarios, and fifty older ones that are no longer played.
         let nights = [numbered("old", 50), numbered("kept", 150), numbered("new", 50)];
         run(&mut suites, "nightly", &[&nights[0][..], &nights[1][..]].concat());
         suites.scenario("nightly", "kept007").unwrap().verdicts[0] = 3;

@@ -21,7 +21,7 @@ use crate::{
     names::{self, Conventions},
 };
 
-/// Labels that are kept ready; what comes after so many different calls is made anew each time.
+/// How many labels are cached; further kinds of calls build theirs each time.
 const MOST_KEPT: usize = 4 * MOST_VALUES;
 /// The length limit of a cached name: the endpoint chooses the length of a model's name.
 const LONGEST_KEPT: usize = 1_024;
@@ -38,9 +38,9 @@ pub(super) struct Calls {
     retried: Histogram<f64>,
     models: Values,
     endpoints: Values,
-    /// Where endpoints and agents are, by name.
+    /// The addresses of endpoints and agents, by name.
     places: OnceLock<BTreeMap<String, Endpoint>>,
-    /// By what calls say of themselves.
+    /// By the attributes of calls.
     ready: RwLock<HashMap<Kind, ByEndpoint>>,
     ready_endpoints: RwLock<HashMap<String, Arc<Waits>>>,
 }
@@ -54,12 +54,11 @@ enum Tokens {
     Latest { input: Counter<u64>, output: Counter<u64>, of_call: [Histogram<f64>; 2] },
 }
 
-/// The labels of all series that one kind of call counts in, and these series: each is looked for once, with the first
-/// figure that it gets.
+/// The labels of all series of one kind of call, and these series: each is looked up once, at its first figure.
 struct Labels {
     operation: Vec<KeyValue>,
     counted: [KeyValue; 3],
-    /// What all tokens of the call have in common; of input and of output, their type is the last.
+    /// The common labels of the call's tokens; for input and output, the last label is their type.
     tokens: [Vec<KeyValue>; 2],
     duration: OnceLock<BoundHistogram<f64>>,
     first_chunk: OnceLock<BoundHistogram<f64>>,
@@ -68,7 +67,7 @@ struct Labels {
     of_tokens: [OnceLock<BoundHistogram<f64>>; 2],
 }
 
-/// What is waited for at one endpoint.
+/// The waits at one endpoint.
 struct Waits {
     label: [KeyValue; 1],
     wait: OnceLock<BoundHistogram<f64>>,
@@ -103,7 +102,7 @@ impl Calls {
         }
     }
 
-    /// Tells where the endpoints and agents of the settings are; only the first time counts.
+    /// Sets the addresses of the endpoints and agents; only the first call has an effect.
     pub(super) fn are_at(&self, places: BTreeMap<String, Endpoint>) {
         let _ = self.places.set(places);
     }
@@ -134,7 +133,7 @@ impl Calls {
         }
     }
 
-    /// A call that says nothing of tokens used an unknown number, not none, and an embedding writes nothing.
+    /// A call without counts used an unknown number of tokens, not zero, and an embedding has no output.
     fn count_tokens(&self, call: &Call, labels: &Labels) {
         let used = [call.tokens.input, call.tokens.output];
         match &self.tokens {

@@ -13,9 +13,9 @@ use crate::metrics::{
     labels::{MOST_VALUES, OTHER, Values},
 };
 
-/// What is left is for suites whose scenarios can no longer be told apart: the most of them, and `other`.
+/// Series that name the scenario; the rest is for suites whose scenarios are merged, and for `other`.
 const MOST_BY_SCENARIO: usize = MOST_SERIES - (MOST_VALUES + 1);
-/// What is left is for scenarios whose personas can no longer be told apart.
+/// Series that name the persona; the rest is for scenarios whose personas are merged.
 const MOST_EXACT: usize = MOST_SERIES / 2;
 
 /// The values of suite, scenario and persona.
@@ -44,13 +44,13 @@ impl Places {
         }
     }
 
-    /// The labels of a trial; no persona is an empty one. When there are too many combinations, the persona becomes
+    /// The labels of a trial; a missing persona is empty. When there are too many combinations, the persona becomes
     /// `other`, and then the scenario too.
     pub(super) fn get(&self, suite: &str, scenario: &str, persona: &str) -> Labels {
         let suite = self.suites.get(suite);
         let exact = [suite, self.scenarios.get(scenario), self.personas.get(persona)];
         let [suite, scenario, persona] = exact.clone();
-        // Nobody is still nobody.
+        // A missing persona stays missing.
         let coarse = if persona.is_empty() { persona } else { self.other() };
         let rungs = [exact, [suite.clone(), scenario, coarse], [suite, self.other(), self.other()]];
         let (mut rung, mut known) = find(&self.seen.read().unwrap_or_else(PoisonError::into_inner), &rungs);
@@ -77,8 +77,8 @@ impl Places {
     }
 }
 
-/// The first of the rungs that is there already, or for which there is still room, and whether it is there. What was
-/// told once stays: a rung without room gets none later.
+/// The first rung that exists or for which there is room, and whether it exists. Decisions are final: a rung without
+/// room gets none later.
 fn find(seen: &HashSet<Labels>, rungs: &[Labels; 3]) -> (usize, bool) {
     for (rung, most) in [MOST_EXACT, MOST_BY_SCENARIO, usize::MAX].into_iter().enumerate() {
         if seen.contains(&rungs[rung]) {

@@ -1,4 +1,4 @@
-//! Where one signal goes, by OTLP: `OTEL_EXPORTER_OTLP_*`, of which the signal's own variables count first.
+//! The OTLP target of one signal: `OTEL_EXPORTER_OTLP_*`. The signal's own variables take precedence.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -33,7 +33,7 @@ pub struct Tls {
     pub client_key: Option<PathBuf>,
 }
 
-/// `signal` is `TRACES`, `METRICS` or `LOGS`. On where its exporter is `otlp`, or where an address is given and its
+/// `signal` is `TRACES`, `METRICS` or `LOGS`. It is on if its exporter is `otlp`, or if it has an address and its
 /// exporter is not `none`.
 pub(super) fn read(variables: &Variables<'_>, signal: &str) -> Result<Option<Target>, Error> {
     let own_name = |what: &str| format!("OTEL_EXPORTER_OTLP_{signal}_{what}");

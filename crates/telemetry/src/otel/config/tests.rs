@@ -111,7 +111,7 @@ fn the_rest_is_read_too() {
 }
 
 #[test]
-fn a_value_that_makes_no_sense_is_told_and_left_aside() {
+fn an_invalid_value_is_reported_and_ignored() {
     let on = ("OTEL_TRACES_EXPORTER", "otlp");
     let plain = read(&[on]).unwrap();
     for (name, value, expected) in [
@@ -161,7 +161,7 @@ fn where_it_goes_and_with_which_keys_must_be_right() {
 }
 
 #[test]
-fn what_an_address_holds_besides_a_place_is_shown_nowhere() {
+fn credentials_in_an_address_are_never_shown() {
     for name in ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"] {
         for address in ["http://me:hunter4hunter4@c:4318", "hunter4hunter4@c:4317", "htp://me:hunter4hunter4@c"] {
             for protocol in ["grpc", "http/protobuf"] {

@@ -1,7 +1,7 @@
 //! One environment variable at a time, with an error that names it.
 //!
-//! Where telemetry goes and with which keys must be right, or it is an error. Of the rest a value that makes no sense is
-//! a warning, and the variable counts as missing, as the specification wants it: other programs share the environment.
+//! Wrong targets and keys are errors. Other invalid values are warnings, and the variable counts as missing, as the
+//! specification requires: other programs share the environment.
 
 use std::{cell::RefCell, ffi::OsString, time::Duration};
 
@@ -54,7 +54,7 @@ impl<'a> Variables<'a> {
         Ok((!text.is_empty()).then(|| text.to_owned()))
     }
 
-    /// One of a few words, ignoring case.
+    /// One of a few keywords, ignoring case.
     pub(super) fn word<T>(
         &self,
         name: &str,

@@ -4,7 +4,10 @@ use opentelemetry::{
     Array, KeyValue, StringValue, Value,
     trace::{SpanKind, Status},
 };
-use record::{Call, Role, Turn, call::ErrorKind};
+use record::{
+    Call, Role, Turn,
+    call::{CallTexts, ErrorKind},
+};
 
 use super::{played::Played, shared_attributes::SharedAttributes};
 use crate::{
@@ -69,17 +72,8 @@ pub(super) fn span(
     if call.lost_tries > 0 {
         attributes.push(KeyValue::new(names::LOST_TRIES, i64::from(call.lost_tries)));
     }
-    // With several calls in a turn it is unknown which message belongs to which call, so the turn's span has all messages.
-    let agents = turn.map_or(0, |turn| turn.calls.iter().filter(|one| one.role == Role::Agent).count());
-    if exported.content
-        && call.role == Role::Agent
-        && agents == 1
-        && let Some(turn) = turn
-    {
-        attributes.push(KeyValue::new(names::INPUT_MESSAGES, content::input(turn, texts)));
-        if let Some(output) = content::output(turn, Some(call), texts) {
-            attributes.push(KeyValue::new(names::OUTPUT_MESSAGES, output));
-        }
+    if exported.content {
+        said(&mut attributes, turn, call, texts);
     }
     let mut status = Status::Unset;
     if let Some(error) = &call.error {
@@ -102,6 +96,29 @@ pub(super) fn span(
         links: Vec::new(),
         status,
     }
+}
+
+/// What the call sent and got. The only call to an agent in a turn sent the user's message and got all that the agent said
+/// and called; other calls have their own texts.
+fn said(attributes: &mut Vec<KeyValue>, turn: Option<&Turn>, call: &Call, texts: &Texts) {
+    if let Some(CallTexts { input, input_messages, output }) = call.texts.as_deref() {
+        attributes.push(KeyValue::new(names::INPUT, input.clone()));
+        attributes.push(KeyValue::new(names::INPUT_MESSAGES, input_messages.clone()));
+        if let Some((output, messages)) = output {
+            attributes.push(KeyValue::new(names::OUTPUT, output.clone()));
+            attributes.push(KeyValue::new(names::OUTPUT_MESSAGES, messages.clone()));
+        }
+        return;
+    }
+    let is_agents = |one: &&Call| one.role == Role::Agent;
+    let Some(turn) = turn.filter(|turn| is_agents(&call) && turn.calls.iter().filter(is_agents).count() == 1) else {
+        return;
+    };
+    attributes.push(KeyValue::new(names::INPUT, texts.long_text(&turn.user)));
+    attributes.extend(turn.said().map(|said| KeyValue::new(names::OUTPUT, texts.long_text(&said))));
+    attributes.push(KeyValue::new(names::INPUT_MESSAGES, content::input(turn, texts)));
+    let output = content::output(turn, Some(call), texts);
+    attributes.extend(output.map(|output| KeyValue::new(names::OUTPUT_MESSAGES, output)));
 }
 
 /// The provider and its address.

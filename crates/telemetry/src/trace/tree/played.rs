@@ -26,7 +26,7 @@ pub struct Played<'a> {
 impl Played<'_> {
     /// Whether it is exported regardless of the sampler. Skipped trials are not: a plan without a judge has thousands of
     /// identical ones.
-    pub(in crate::trace) fn is_always_told(&self) -> bool {
+    pub(in crate::trace) fn is_always_exported(&self) -> bool {
         !matches!(self.trial.verdict, Verdict::Pass | Verdict::Skipped)
     }
 

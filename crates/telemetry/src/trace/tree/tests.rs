@@ -1,10 +1,11 @@
-//! Records in, spans out: what a trace looks like, whole.
+//! From records to spans: complete traces.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use opentelemetry_sdk::trace::SpanData;
 use record::{
-    Call, Failure, FailureKind, Finding, Role, Tokens, Trial, Turn, Usd,
+    Call, Failure, FailureKind, Finding, Role, Simulated, Tokens, Trial, Turn, Usd,
+    call::CallTexts,
     turn::{Origin, ToolCall},
 };
 use scenario::{Case, CaseId, RunId, TrialId};
@@ -54,9 +55,11 @@ fn call(role: Role, endpoint: &str, started_micros: u64) -> Call {
         total_micros: 1_000,
         retried_micros: 0,
         tokens: Tokens { input: 12, output: 3, ..Tokens::default() },
+        texts: None,
         estimated: false,
         cost: Some(Usd(2_000)),
         plain_priced: false,
+        limits: record::named_limits::NamedLimits::default(),
         reported_cost: None,
         finish: None,
         tries: 1,
@@ -81,6 +84,7 @@ fn turn(number: u32, calls: Vec<Call>) -> Turn {
         actions: Vec::new(),
         started_micros: u64::from(number) * 10_000,
         duration_micros: 1_000,
+        response_micros: None,
         calls,
         notes: Vec::new(),
         simulated: None,
@@ -103,6 +107,7 @@ fn judgment(scope: Scope, finding: Finding) -> Judgment {
         weight: 1.0,
         ballots: Vec::new(),
         jury: None,
+        custom: None,
     }
 }
 
@@ -196,6 +201,22 @@ fn conversation() -> Vec<Turn> {
         arguments: format!(r#"{{"key":"{KEY}"}}"#),
         result: Some("found".into()),
     }];
+    first.simulated = Simulated {
+        state: Some("angry".into()),
+        calls: vec![ToolCall {
+            id: "u1".into(),
+            name: "toggle_data".into(),
+            arguments: format!(r#"{{"pin":"{KEY}"}}"#),
+            result: Some("off".into()),
+        }],
+        ..Simulated::default()
+    }
+    .boxed();
+    first.calls[2].texts = Some(Arc::new(CallTexts {
+        input: "Is it polite?".into(),
+        input_messages: r#"[{"role":"user"}]"#.into(),
+        output: Some(("yes".into(), r#"[{"role":"assistant"}]"#.into())),
+    }));
     let failed = Call {
         error: Some(format!("401 with {KEY}")),
         error_kind: Some(record::call::ErrorKind::Refused),
@@ -223,7 +244,7 @@ fn a_trace_reads_run_trial_turn_call() {
 }
 
 #[test]
-fn content_goes_out_where_it_is_asked_for() {
+fn content_is_exported_on_request() {
     let spans = made(&exported(true), &trial(Verdict::Pass, Vec::new()), &conversation());
     let text = shown(&spans, 1_700_000_000_000_000);
     assert!(!text.contains("abcdefghijkl"), "{text}");
@@ -235,12 +256,12 @@ fn content_goes_out_where_it_is_asked_for() {
 }
 
 #[test]
-fn the_ids_agree_with_what_the_agent_was_told() {
+fn the_ids_match_those_in_the_agents_requests() {
     let spans = made(&exported(false), &trial(Verdict::Pass, Vec::new()), &conversation());
     let trace = ids::trace(&RunId::new("r1"), 3, 2);
     let agents: Vec<u64> = spans
         .iter()
-        .filter(|span| span.attributes.iter().any(|one| one.value.as_str() == "agent"))
+        .filter(|span| span.name.starts_with("agent chat "))
         .map(|span| u64::from_be_bytes(span.span_context.span_id().to_bytes()))
         .collect();
     assert_eq!(agents, [ids::agent_span(trace, 1), ids::agent_span(trace, 2)]);
@@ -279,7 +300,7 @@ fn calls_without_a_turn_belong_to_the_trial() {
 }
 
 #[test]
-fn what_is_skipped_is_not_always_told() {
+fn skipped_trials_are_not_always_exported() {
     for (verdict, expected) in [
         (Verdict::Pass, false),
         (Verdict::Skipped, false),
@@ -299,7 +320,7 @@ fn what_is_skipped_is_not_always_told() {
             calls: &[],
             conversations: &[],
         };
-        assert_eq!(played.is_always_told(), expected, "{verdict:?}");
+        assert_eq!(played.is_always_exported(), expected, "{verdict:?}");
     }
 }
 

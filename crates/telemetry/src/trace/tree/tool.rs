@@ -1,4 +1,4 @@
-//! One tool call of an agent as a span.
+//! One tool call of an agent or a simulated user as a span.
 
 use opentelemetry::{
     KeyValue,
@@ -16,12 +16,13 @@ use crate::{
     },
 };
 
+/// `role`: whose call it is. `index`: among the calls of that side in the turn.
 pub(super) fn span(
     exported: &Exported,
     trace: u128,
     played: &Played<'_>,
     turn: &Turn,
-    (index, tool): (usize, &ToolCall),
+    (role, index, tool): (Role, usize, &ToolCall),
     common: &SharedAttributes,
 ) -> Span {
     let texts = &exported.texts;
@@ -33,6 +34,7 @@ pub(super) fn span(
         common.conversation(played, Some(turn)),
         common.session(),
         KeyValue::new(names::SPAN_KIND, "TOOL"),
+        KeyValue::new(names::ROLE, role.name()),
     ];
     if !tool.id.is_empty() {
         attributes.push(texts.short(names::TOOL_CALL, &tool.id));
@@ -47,11 +49,14 @@ pub(super) fn span(
             attributes.push(KeyValue::new(names::TOOL_RESULT, result));
         }
     }
-    // Records do not contain the time of a tool call. It is known at the latest with the reply.
-    let at = reply_at(played, turn);
+    // Records do not contain the time of a tool call. The next message is its latest time.
+    let (id, at) = match role {
+        Role::UserSim => (ids::user_tool_span(trace, turn.number, index), said_at(played, turn)),
+        _ => (ids::tool_span(trace, turn.number, index), reply_at(played, turn)),
+    };
     Span {
         trace,
-        id: ids::tool_span(trace, turn.number, index),
+        id,
         parent: ids::turn_span(trace, turn.number),
         kind: SpanKind::Internal,
         name: format!("execute_tool {name}").into(),
@@ -61,6 +66,11 @@ pub(super) fn span(
         links: Vec::new(),
         status: Status::Unset,
     }
+}
+
+/// The time of the user's message.
+fn said_at(played: &Played<'_>, turn: &Turn) -> u64 {
+    played.began_micros.saturating_add(turn.started_micros)
 }
 
 /// The time of the agent's answer.

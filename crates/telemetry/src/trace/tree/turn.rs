@@ -38,6 +38,8 @@ pub(super) fn span(
         KeyValue::new(names::SPEAKER, speaker(turn.speaker)),
         KeyValue::new(names::TURN_LATENCY, seconds(turn.duration_micros)),
     ];
+    let state = turn.simulated.as_ref().and_then(|simulated| simulated.state.as_deref());
+    attributes.extend(state.map(|state| texts.name(names::USER_STATE, state)));
     let (kind, name) = if turn.speaker == Origin::Program {
         attributes.push(KeyValue::new(names::SPAN_KIND, "TOOL"));
         attributes.push(KeyValue::new(names::OPERATION, "execute_tool"));

@@ -16,7 +16,7 @@ use super::{
     limits::MOST_ROWS,
 };
 
-/// The server ends what takes longer, also where the connection is lost.
+/// The server ends slower statements itself, even after the connection is lost.
 const BEGIN: &str = "BEGIN TRANSACTION READ ONLY; SET LOCAL statement_timeout = 5000; SET LOCAL lock_timeout = 5000";
 
 pub(super) async fn rows(
@@ -80,7 +80,7 @@ async fn end(mut connection: PgConnection) -> Result<(), Error> {
 fn refused(error: sqlx::Error) -> Error {
     match error.as_database_error().and_then(|error| error.code()) {
         Some(code) if code == "25006" => Error::NotReading,
-        // 42601, a syntax error, with the words of the server.
+        // 42601 is a syntax error, with the server's message.
         _ if error.to_string().contains("multiple commands into a prepared statement") => Error::SeveralStatements,
         _ => Error::Query(error),
     }

@@ -1,4 +1,4 @@
-//! Reading SQLite: a connection that cannot write, and an authorizer that lets a statement do nothing but read.
+//! Reads SQLite through a read-only connection, with an authorizer that allows nothing but reading.
 
 use std::sync::{
     Arc,
@@ -23,7 +23,7 @@ use super::{
     limits::MOST_ROWS,
 };
 
-/// When the call is dropped, the running statement ends.
+/// Dropping the future interrupts the running statement.
 pub(super) async fn rows(address: &str, sql: &str, parameters: &[Value]) -> Result<Vec<Vec<Value>>, Error> {
     let (sql, parameters) = (sql.to_owned(), parameters.to_vec());
     reading(address, move |connection| {
@@ -104,7 +104,7 @@ fn open(uri: &str, stop: Arc<AtomicBool>) -> Result<Connection, rusqlite::Error>
     Ok(connection)
 }
 
-/// What only a statement that writes can meet.
+/// Errors that only a statement that writes can cause.
 fn refused(error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::AuthorizationForStatementDenied | rusqlite::ErrorCode::ReadOnly) => Error::NotReading,

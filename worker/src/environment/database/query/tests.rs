@@ -1,4 +1,5 @@
-//! Rows, digests, and statements that write: SQLite always, PostgreSQL where `GABFEST_POSTGRES` holds an address.
+//! Rows, digests, and statements that write: always on SQLite, and on PostgreSQL if `GABFEST_POSTGRES` holds an
+//! address.
 
 use scenario::Seeding;
 use serde_json::json;

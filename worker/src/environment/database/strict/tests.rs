@@ -1,4 +1,4 @@
-//! What a mighty role may say, and what no spelling gets past the check.
+//! The SQL that a privileged role may run, and spellings that must not pass the check.
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn ordinary_files_pass() {
 }
 
 #[test]
-fn the_place_is_told() {
+fn the_line_is_reported() {
     let refused = check("SELECT 1;\n;DO $$\nBEGIN\n COPY t TO 'x';\nEND $$").unwrap_err();
     assert_eq!(refused.place, StatementPlace { statement: 2, line: Some(4) });
 }

@@ -26,7 +26,7 @@ use tonic::{
 
 use super::Got;
 
-/// Serves in a thread of its own, until the test is over.
+/// Serves in its own thread until the test is over.
 pub(super) fn serve(listener: TcpListener, tls: Option<ServerTlsConfig>, kept: Got) {
     let mut server = Server::builder();
     if let Some(tls) = tls {

@@ -1,4 +1,4 @@
-//! A collector that takes OTLP by HTTP, as JSON or as Protobuf, or one that is out of order.
+//! A collector of OTLP over HTTP, as JSON or as Protobuf, or one that misbehaves.
 
 use std::{
     io::{BufRead as _, BufReader, Read, Write},
@@ -20,7 +20,7 @@ const TAKEN: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-type: appli
 const TAKEN_PROTOBUF: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\ncontent-type: application/x-protobuf\r\n\r\n";
 const REFUSED: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
 
-/// Serves in threads of their own, until the test is over.
+/// Serves in its own threads until the test is over.
 pub(super) fn serve(listener: TcpListener, temper: Temper, tls: Option<Arc<ServerConfig>>, kept: Got) {
     std::thread::spawn(move || {
         for stream in listener.incoming() {

@@ -1,8 +1,8 @@
-//! JSON with line ends, for reading: only white space changes, so that what the agent wrote stays what it wrote.
+//! Indents JSON for reading: only white space changes, so the agent's text stays as written.
 
 use serde::de::IgnoredAny;
 
-/// What is not a JSON object or array stays as it is.
+/// Text that is not a JSON object or array stays unchanged.
 pub(super) fn indented(text: &str) -> String {
     let text = text.trim();
     let nested = text.starts_with(['{', '[']);

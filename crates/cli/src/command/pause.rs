@@ -1,0 +1,27 @@
+//! `gabfest pause`: let a run on a coordinator start nothing more until it is resumed.
+
+use anyhow::anyhow;
+use proto::v1;
+
+use crate::{
+    client,
+    exit::{Exit, usage},
+    remote, stdout,
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The run's id
+    run: String,
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    coordinator: String,
+}
+
+pub(crate) async fn pause(args: Args) -> anyhow::Result<Exit> {
+    let mut client = client::of(remote::connect(&args.coordinator).await?);
+    let request = v1::PauseRequest { run: args.run.clone() };
+    client.runs.pause(request).await.map_err(|status| usage(anyhow!("{}", status.message())))?;
+    stdout::line(&format!("{} is paused; `gabfest resume {} --coordinator URL` lets it continue", args.run, args.run))?;
+    Ok(Exit::Held)
+}

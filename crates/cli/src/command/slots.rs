@@ -1,0 +1,36 @@
+//! `gabfest slots`: set how many conversations of a load run at once, while it plays.
+
+use anyhow::anyhow;
+use proto::v1;
+
+use crate::{
+    client,
+    exit::{Exit, usage},
+    remote, stdout,
+};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The run's id
+    run: String,
+    /// Conversations at once; running ones are played to their end
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    slots: u32,
+    /// Only this group of the load; without it, each group that plays in slots gets as many
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    /// The coordinator's address
+    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
+    coordinator: String,
+}
+
+pub(crate) async fn slots(args: Args) -> anyhow::Result<Exit> {
+    let mut client = client::of(remote::connect(&args.coordinator).await?);
+    let group = args.group.clone().unwrap_or_default();
+    let request = v1::SetSlotsRequest { run: args.run.clone(), group, slots: args.slots };
+    client.runs.set_slots(request).await.map_err(|status| usage(anyhow!("{}", status.message())))?;
+    let slots = if args.slots == 1 { "1 slot".to_owned() } else { format!("{} slots", args.slots) };
+    let of = args.group.map_or_else(String::new, |group| format!(" for the group {group}"));
+    stdout::line(&format!("{} has {slots}{of} from now on", args.run))?;
+    Ok(Exit::Held)
+}

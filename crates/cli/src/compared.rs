@@ -1,0 +1,147 @@
+//! Reads a run for a comparison, from the `report.json` and the `trials.jsonl` of its folder.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, anyhow};
+use record::{Blame, Finding, Role, Summary, Tokens, Verdict};
+use serde::{Deserialize, de::IgnoredAny};
+use statistics::compare::played::{Played, PlayedTrial};
+
+use crate::{
+    exit::usage,
+    report_files,
+    run_folder::{RUNS, RunFolder},
+};
+
+/// What a comparison needs of a line of `trials.jsonl`. Lines of earlier versions have no times.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Line {
+    pub(crate) case_id: String,
+    repeat: u32,
+    seed: u64,
+    verdict: Verdict,
+    blame: Option<Blame>,
+    #[serde(default)]
+    past_failures: u32,
+    #[serde(default)]
+    response_micros: Vec<u64>,
+    #[serde(default)]
+    ttft_micros: Vec<u64>,
+    #[serde(default)]
+    unanswered: u32,
+    #[serde(default)]
+    tokens: BTreeMap<String, Tokens>,
+    cost_usd: f64,
+    #[serde(default)]
+    unpriced_calls: u64,
+    #[serde(default)]
+    user: Option<UserLine>,
+    #[serde(default)]
+    judgments: Vec<NamedFinding>,
+}
+
+#[derive(Debug, Deserialize)]
+struct UserLine {
+    #[serde(default)]
+    verdict_despite_fault: Option<IgnoredAny>,
+}
+
+impl Line {
+    /// Whether the agent got a critical fault of the simulated user.
+    pub(crate) fn has_faulty_user(&self) -> bool {
+        self.user.as_ref().is_some_and(|user| user.verdict_despite_fault.is_some())
+    }
+}
+
+/// Of a judgment, what a comparison shows of checks with a name.
+#[derive(Debug, Deserialize)]
+struct NamedFinding {
+    name: Option<String>,
+    finding: Finding,
+}
+
+/// A run by its folder, or by its id in the default folder.
+pub(crate) fn read(run: &str) -> anyhow::Result<Played> {
+    of_folder(&folder(run)?)
+}
+
+/// The folder of a run's report.
+pub(crate) fn folder(run: &str) -> anyhow::Result<PathBuf> {
+    RunFolder::with_report(run).ok_or_else(|| {
+        let hint = match RunFolder::find(run) {
+            Ok(folder) => format!("its report was not written: `gabfest report {}` writes it", folder.path.display()),
+            Err(_) => format!("name a run's folder, or an id below {RUNS}/"),
+        };
+        usage(anyhow!("there is no report of the run {run:?}\nhint: {hint}"))
+    })
+}
+
+pub(crate) fn of_folder(folder: &Path) -> anyhow::Result<Played> {
+    with_trials(folder, &report_files::summary(folder)?)
+}
+
+/// A run with the trials of its folder.
+pub(crate) fn with_trials(folder: &Path, summary: &Summary) -> anyhow::Result<Played> {
+    let mut played = Played::of(summary);
+    played.run.called = folder.display().to_string();
+    for line in report_files::lines::<Line>(folder, "trials.jsonl")? {
+        let line = line.with_context(|| format!("failed to read the trials of {}", folder.display()))?;
+        let case = line.case_id.clone();
+        played.add(&case, line.into());
+    }
+    Ok(played)
+}
+
+impl From<Line> for PlayedTrial {
+    fn from(line: Line) -> Self {
+        let millis = |micros: Vec<u64>| micros.into_iter().map(|micros| micros as f64 / 1_000.0).collect();
+        let tokens = line.tokens.get(Role::Agent.name()).copied().unwrap_or_default();
+        Self {
+            repeat: line.repeat,
+            seed: line.seed,
+            passed: Self::outcome(line.verdict, line.blame, line.past_failures),
+            response_ms: millis(line.response_micros),
+            ttft_ms: millis(line.ttft_micros),
+            unanswered: line.unanswered,
+            agent_tokens: tokens.input + tokens.output,
+            cost_usd: (line.unpriced_calls == 0).then_some(line.cost_usd),
+            checks: Self::checks_of(line.judgments.into_iter().filter_map(|one| Some((one.name?, one.finding)))),
+        }
+    }
+}
+
+/// `3pp`: a number of percentage points, as a share.
+pub(crate) fn margin(text: &str) -> Result<f64, String> {
+    let points = text.strip_suffix("pp").and_then(|points| points.trim().parse::<f64>().ok());
+    let points = points.filter(|points| (0.0..=100.0).contains(points));
+    points.map(|points| points / 100.0).ok_or_else(|| "a margin is in percentage points, such as 3pp".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_margin_is_in_percentage_points() {
+        assert_eq!((margin("3pp"), margin("0.5 pp"), margin("0pp")), (Ok(0.03), Ok(0.005), Ok(0.0)));
+        for wrong in ["3", "3%", "-1pp", "101pp", "nanpp", "pp", ""] {
+            assert_eq!(margin(wrong), Err("a margin is in percentage points, such as 3pp".to_owned()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn lines_of_earlier_versions_are_read_and_unpriced_trials_have_no_cost() {
+        let line = r#"{"case_id":"c","repeat":1,"seed":7,"verdict":"ERROR","blame":"agent","cost_usd":0.5,"unpriced_calls":2,"judgments":[]}"#;
+        let trial = PlayedTrial::from(serde_json::from_str::<Line>(line).unwrap());
+        let expected = PlayedTrial { repeat: 1, seed: 7, passed: Some(false), ..PlayedTrial::default() };
+        assert_eq!(trial, expected);
+        let line = r#"{"case_id":"c","repeat":0,"seed":8,"verdict":"PASS","blame":null,"past_failures":0,"response_micros":[1500,2000],"ttft_micros":[250],"unanswered":1,"tokens":{"agent":{"input":20,"output":5},"judge":{"input":9,"output":9}},"cost_usd":0.25,"unpriced_calls":0,"judgments":[{"check":"regex","name":"polite","finding":"fail"},{"check":"length","finding":"pass"}]}"#;
+        let trial = PlayedTrial::from(serde_json::from_str::<Line>(line).unwrap());
+        assert_eq!((trial.response_ms, trial.ttft_ms, trial.unanswered), (vec![1.5, 2.0], vec![0.25], 1));
+        assert_eq!((trial.passed, trial.agent_tokens, trial.cost_usd), (Some(true), 25, Some(0.25)));
+        assert_eq!(trial.checks, [("polite".to_owned(), Some(false))].into());
+    }
+}

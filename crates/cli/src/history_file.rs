@@ -1,0 +1,232 @@
+//! The history of runs: where it is, and how a run gets into it.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, anyhow};
+use history::History;
+use record::count::plural;
+use scenario::RunId;
+use serde::{Deserialize, Serialize};
+use statistics::{
+    ledger::HALF_LIFE,
+    nights::Night,
+    quarantine::{Alert, alerts},
+};
+
+use crate::{
+    compared, diagnostics,
+    exit::{Exit, UsageError, usage},
+    report_files,
+    run_folder::RUNS,
+};
+
+const NAME: &str = "history.db";
+/// For `--history`: no history is written.
+const NONE: &str = "none";
+const VARIABLE: &str = "GABFEST_HISTORY";
+/// The file of a run's folder with what its report does not know.
+const ENDED: &str = "ended.json";
+const LONGEST_LABEL: usize = 200;
+/// Nights that a quarantined case is compared with.
+const MOST_BEFORE: usize = 90;
+
+/// Where the history is.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Place {
+    /// The history of runs; `none` for none [default: gabfest-runs/history.db] [env: GABFEST_HISTORY]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+}
+
+/// How a run is stored in the history.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Keeping {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// A label of the run in the history, such as `commit=1a2b3c`; repeat for several
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
+    pub(crate) labels: Vec<(String, String)>,
+}
+
+impl Place {
+    /// `None`: there is no history.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        let written = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let path = self.history.clone().or_else(written).unwrap_or_else(|| Path::new(RUNS).join(NAME));
+        (path != Path::new(NONE)).then_some(path)
+    }
+
+    /// Opens the history to read.
+    pub(crate) async fn read(&self) -> anyhow::Result<History> {
+        let Some(path) = self.path() else {
+            return Err(usage(anyhow!("there is no history\nhint: name its file with --history FILE")));
+        };
+        History::read(&path).await.map_err(|error| match error {
+            missing @ history::Error::Missing(_) => usage(anyhow!(
+                "{missing}\nhint: `gabfest run` writes it; `gabfest history import FOLDER…` adds earlier runs"
+            )),
+            other => usage(other),
+        })
+    }
+
+    /// Opens the history to write.
+    pub(crate) async fn open(&self) -> anyhow::Result<History> {
+        let Some(path) = self.path() else {
+            return Err(usage(anyhow!("there is no history to write\nhint: name its file with --history FILE")));
+        };
+        History::open(&path).await.map_err(usage)
+    }
+}
+
+/// The history beside the runs of a folder.
+pub(crate) fn beside(runs: &Path) -> PathBuf {
+    runs.join(NAME)
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("a label is NAME=VALUE, such as commit=1a2b3c")?;
+    let (name, value) = (name.trim(), value.trim());
+    match label_fault(name, value) {
+        Some(fault) => Err(fault.to_owned()),
+        None => Ok((name.to_owned(), value.to_owned())),
+    }
+}
+
+/// Why this is no label.
+pub(crate) fn label_fault(name: &str, value: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        return Some("a label has a name");
+    }
+    (name.len() > LONGEST_LABEL || value.len() > LONGEST_LABEL).then_some("a label has at most 200 bytes")
+}
+
+/// How a run ended, in its folder: for `gabfest history import` elsewhere.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Ended {
+    exit_code: u8,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+}
+
+impl Ended {
+    /// `None` in folders of earlier versions.
+    fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
+        let path = folder.join(ENDED);
+        match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            text => {
+                let read = || format!("failed to read {}", path.display());
+                Ok(Some(serde_json::from_str(&text.with_context(read)?).with_context(read)?))
+            }
+        }
+    }
+}
+
+impl Keeping {
+    /// Stores the run whose report is in the folder. Labels of the flags take precedence over those of the settings, and these
+    /// over those of the run before it was resumed. A failure is a warning, because it says nothing about the agent.
+    pub(crate) async fn keep(
+        &self,
+        settings: &BTreeMap<String, String>,
+        folder: &Path,
+        run: &RunId,
+        exit: &anyhow::Result<Exit>,
+    ) {
+        if let Err(error) = self.store(settings, folder, run, exit).await {
+            diagnostics::warn(&format!("the run is not in the history: {}", diagnostics::error_text(&error)));
+        }
+    }
+
+    async fn store(
+        &self,
+        settings: &BTreeMap<String, String>,
+        folder: &Path,
+        run: &RunId,
+        exit: &anyhow::Result<Exit>,
+    ) -> anyhow::Result<()> {
+        let Some(path) = self.place.path() else { return Ok(()) };
+        // Without a report of this run there is nothing to store.
+        if report_files::run_id(folder).is_none_or(|id| id != *run) {
+            return Ok(());
+        }
+        let exit_code = match exit {
+            Ok(exit) => exit.code(),
+            Err(error) if error.is::<UsageError>() => Exit::Usage.code(),
+            Err(_) => Exit::NotEnoughEvidence.code(),
+        };
+        let mut labels = Ended::read(folder)?.unwrap_or_default().labels;
+        let hidden =
+            |(name, value): (&String, &String)| (redact::redact(name).into_owned(), redact::redact(value).into_owned());
+        labels.extend(settings.iter().map(hidden));
+        labels.extend(self.labels.iter().map(|(name, value)| hidden((name, value))));
+        let ended = serde_json::to_string(&Ended { exit_code, labels }).context("failed to write labels")?;
+        let file = folder.join(ENDED);
+        fs::write(&file, ended + "\n").with_context(|| format!("failed to write {}", file.display()))?;
+        let night = night(folder)?;
+        let mut history = History::open(&path).await?;
+        if night.run.is_night() && night.cells.iter().any(|cell| cell.quarantine.is_some()) {
+            let mut runs = history.runs().await?;
+            runs.retain(|of| of.is_night() && of.id != night.run.id);
+            runs.drain(..runs.len().saturating_sub(MOST_BEFORE));
+            warn_of_quarantined(&history.nights(runs).await?, &night);
+        }
+        history.keep(&night).await?;
+        Ok(history.close().await?)
+    }
+
+    /// Whether a flag was given, for commands that store a run only sometimes.
+    pub(crate) fn is_given(&self) -> bool {
+        self.place.history.is_some() || !self.labels.is_empty()
+    }
+}
+
+/// Warns of quarantined cases of a run that passed less often than the nights before let expect.
+fn warn_of_quarantined(before: &[Night], night: &Night) {
+    for Alert { name, passed, trials, rate, chance, owner } in alerts(before, night, HALF_LIFE) {
+        diagnostics::warn(&format!(
+            "the quarantined case {name} is worse than before: {passed} of {} passed, and before {} did (chance {chance:.4})\nhint: its owner is {owner}",
+            plural(trials, "trial", "trials"),
+            report::percent(rate),
+        ));
+    }
+}
+
+/// A run, as its folder describes it.
+pub(crate) fn night(folder: &Path) -> anyhow::Result<Night> {
+    let summary = report_files::summary(folder)?;
+    let ended = Ended::read(folder)?;
+    let exit_code = ended.as_ref().map_or_else(|| Exit::of(&summary).code(), |ended| ended.exit_code);
+    let places: BTreeMap<&str, usize> =
+        summary.cases.iter().enumerate().map(|(place, case)| (case.id.as_str(), place)).collect();
+    let mut night = Night::of(&summary, exit_code, ended.map(|ended| ended.labels).unwrap_or_default());
+    for line in report_files::lines::<compared::Line>(folder, "trials.jsonl")? {
+        let line = line.with_context(|| format!("failed to read the trials of {}", folder.display()))?;
+        let Some(place) = places.get(line.case_id.as_str()) else { continue };
+        let faulty = line.has_faulty_user();
+        night.add(*place, &line.into(), faulty);
+    }
+    Ok(night)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_a_name_and_a_value() {
+        assert_eq!(label("commit = 1a2b"), Ok(("commit".to_owned(), "1a2b".to_owned())));
+        assert_eq!(label("note=a=b"), Ok(("note".to_owned(), "a=b".to_owned())));
+        assert!(label("commit").is_err_and(|reason| reason.contains("NAME=VALUE")));
+        assert!(label("=x").is_err() && label(&format!("x={}", "y".repeat(201))).is_err());
+    }
+
+    #[test]
+    fn none_is_no_history() {
+        let place = |text: &str| Place { history: Some(PathBuf::from(text)) };
+        assert_eq!((place("none").path(), place("x.db").path()), (None, Some(PathBuf::from("x.db"))));
+    }
+}

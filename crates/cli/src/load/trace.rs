@@ -1,0 +1,115 @@
+//! The times of a trace file, as gaps between one start and the next.
+
+use std::{fs::File, path::Path};
+
+use scenario::load::MOST_TRACED;
+use serde_json::Value;
+
+use super::settings::{TimeUnit, Trace};
+
+/// What the column is called, unless the settings say otherwise.
+const USUAL_COLUMN: &str = "timestamp";
+
+/// The gap before each start in microseconds. The first start is at 0, and the rows may have any order. The error names the key.
+pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static str, String)> {
+    let speed = trace.speed.unwrap_or(1.0);
+    if !(1e-6..=1e6).contains(&speed) {
+        return Err(("speed", format!("is {speed}, and must be from 0.000001 to 1000000")));
+    }
+    let path = folder.join(&trace.file);
+    let file = File::open(&path)
+        .map_err(|error| ("file", format!("names {}, which cannot be read: {error}", path.display())))?;
+    let column = trace.column.as_deref().unwrap_or(USUAL_COLUMN);
+    let values = formats::column(&trace.file, file, column, MOST_TRACED).map_err(|fault| match fault {
+        formats::ColumnFault::Column(reason) => ("column", reason),
+        formats::ColumnFault::File(reason) => ("file", reason),
+    })?;
+    let mut times = Vec::with_capacity(values.len());
+    for (line, value) in &values {
+        let micros = micros_of(value, unit_micros(trace.unit)).ok_or_else(|| {
+            let expected = "expected a number, or a date and time such as 2026-11-23T08:00:00Z";
+            ("column", format!("`{column}`, line {line} of {}: {expected}, found {value}", trace.file))
+        })?;
+        times.push(micros);
+    }
+    times.sort_by(f64::total_cmp);
+    let Some(first) = times.first().copied() else { return Err(("file", "has no rows".to_owned())) };
+    // Rounded as times and not as gaps, so that the errors do not add up.
+    let due: Vec<u64> = times.into_iter().map(|time| ((time - first) / speed).round() as u64).collect();
+    let before = std::iter::once(0).chain(due.iter().copied());
+    Ok(due.iter().zip(before).map(|(due, before)| due - before).collect())
+}
+
+/// How many microseconds a number of a trace counts.
+fn unit_micros(unit: Option<TimeUnit>) -> f64 {
+    match unit.unwrap_or(TimeUnit::S) {
+        TimeUnit::S => 1e6,
+        TimeUnit::Ms => 1e3,
+        TimeUnit::Us => 1.0,
+    }
+}
+
+/// Microseconds from any beginning.
+fn micros_of(value: &Value, unit: f64) -> Option<f64> {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => match text.trim().parse() {
+            Ok(number) => Some(number),
+            Err(_) => return date_micros(text.trim()),
+        },
+        _ => None,
+    };
+    number.filter(|number| number.is_finite()).map(|number| number * unit)
+}
+
+fn date_micros(text: &str) -> Option<f64> {
+    let with_zone = chrono::DateTime::parse_from_rfc3339(text)
+        // As the timestamps of a Parquet file are read.
+        .or_else(|_| chrono::DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f %:z"))
+        .map(|time| time.timestamp_micros());
+    let without = || {
+        let forms = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f"];
+        let time = forms.iter().find_map(|form| chrono::NaiveDateTime::parse_from_str(text, form).ok())?;
+        Some(time.and_utc().timestamp_micros())
+    };
+    with_zone.ok().or_else(without).map(|micros| micros as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(file: &str, unit: Option<TimeUnit>, speed: Option<f64>) -> Trace {
+        Trace { file: file.to_owned(), column: None, unit, speed }
+    }
+
+    #[test]
+    fn times_become_gaps_in_the_order_of_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("s.csv", "id,timestamp\na,10.5\nb,10\nc,12\n");
+        write("ms.jsonl", "{\"timestamp\": 0, \"input_length\": 5}\n{\"timestamp\": 3000}\n");
+        write("dates.csv", "timestamp\n2023-11-16 18:17:03.9799600\n2023-11-16T18:17:04.03Z\n");
+        write("zone.csv", "timestamp\n2023-11-16 18:17:03.979960 +00:00\n2023-11-16 20:17:04.030000 +02:00\n");
+        let of = |name, unit, speed| gaps(&trace(name, unit, speed), folder.path());
+        assert_eq!(of("s.csv", None, None), Ok(vec![0, 500_000, 1_500_000]));
+        assert_eq!(of("s.csv", None, Some(2.0)), Ok(vec![0, 250_000, 750_000]));
+        assert_eq!(of("ms.jsonl", Some(TimeUnit::Ms), None), Ok(vec![0, 3_000_000]));
+        assert_eq!(of("dates.csv", None, None), Ok(vec![0, 50_040]));
+        assert_eq!(of("zone.csv", None, None), Ok(vec![0, 50_040]));
+        write("bad.csv", "timestamp\n1\nsoon\n");
+        write("other.csv", "time\n1\n");
+        write("s.txt", "timestamp\n1\n");
+        write("none.csv", "timestamp\n");
+        for (name, key, expected) in [
+            ("bad.csv", "column", "line 3 of bad.csv: expected a number"),
+            ("other.csv", "column", "no column `timestamp`"),
+            ("none.csv", "file", "has no rows"),
+            ("gone.csv", "file", "cannot be read"),
+            ("s.txt", "file", "not a data file"),
+        ] {
+            let (at, reason) = of(name, None, None).unwrap_err();
+            assert!(at == key && reason.contains(expected), "{name}: {at} {reason}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Loads from the command line: as many conversations as the pace says, of the cases that it chooses.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::process::Place;
+
+fn scenario(name: &str, ours: &str) -> String {
+    format!(
+        "name: {name}\ndescription: d\ngabfest: {ours}\nrun:\n  - input: hello\n    evaluations: [{{type: string_contains, value: hello}}]\njudgment: {{strategy: all_pass}}\n"
+    )
+}
+
+/// The trials of a run by scenario.
+fn played(place: &Place, args: &[&str]) -> BTreeMap<String, u64> {
+    let all: Vec<&str> = ["run", "."].iter().chain(args).chain(&["--out", "out"]).copied().collect();
+    let ended = place.run(&all);
+    assert_eq!(ended.code, 0, "{args:?}: {}{}", ended.stdout, ended.stderr);
+    let text = std::fs::read_to_string(place.path().join("out/report.json")).unwrap();
+    std::fs::remove_dir_all(place.path().join("out")).unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let cases = report["cases"].as_array().unwrap().iter();
+    cases.map(|case| (case["scenario"].as_str().unwrap().to_owned(), case["pass"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn a_load_plays_as_many_conversations_as_its_pace_says() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", &scenario("a", "{tags: [often], weight: 3}"));
+    place.write("b.scenario.yaml", &scenario("b", "{tags: [seldom]}"));
+    place.write(
+        "gabfest.yaml",
+        "load:\n  both:\n    groups:\n      one: {rate: 20/s, duration: 500ms, tags: [often]}\n      two: {slots: 2, iterations: 7, tags: [seldom]}\n  alone: {slots: 3, iterations_per_slot: 4, tags: [seldom]}\n",
+    );
+    let of = |pairs: &[(&str, u64)]| -> BTreeMap<String, u64> {
+        pairs.iter().map(|(name, many)| ((*name).to_owned(), *many)).collect()
+    };
+    assert_eq!(played(&place, &["--rate", "40/s", "--duration", "500ms"]), of(&[("a", 15), ("b", 5)]));
+    assert_eq!(played(&place, &["--iterations", "8", "--slots", "2"]), of(&[("a", 6), ("b", 2)]));
+    assert_eq!(played(&place, &["--pace", "both"]), of(&[("a", 10), ("b", 7)]));
+    assert_eq!(played(&place, &["--pace", "alone"]), of(&[("b", 12)]), "what no group plays is not in the report");
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_refused() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", &scenario("a", "{tags: [often]}"));
+    place.write(
+        "gabfest.yaml",
+        "load:\n  night: {rate: 5/s, duration: 1m, tags: [oftn]}\n  search: {rate: 5/s, search: {to: 9/s}}\n",
+    );
+    for (args, expected) in [
+        (&["--pace", "nigt"][..], "the settings define night"),
+        (&["--pace", "night"], "did you mean `often`?"),
+        (&["--pace", "search"], "a search needs an objective without a filter"),
+        (&["--pace", "search", "--objective", "pass_rate >= 100%"], "no number of conversations proves 100 %"),
+        (&["--pace", "search", "--objective", "error_rate < 1%"], "fewer than 381 cannot show that"),
+        (&["--rate", "5/s"], "--duration"),
+        (&["--rate", "fast", "--duration", "1m"], "expected a rate such as 5/s"),
+        (&["--rate", "5/s", "--duration", "5"], "expected a time such as 500ms"),
+        (&["--rate", "5/s", "--duration", "1m", "-n", "3"], "cannot be used with"),
+        (&["--rate", "5/s", "--duration", "1m", "--warm-up", "1m"], "--warm-up is as long as the load"),
+        (&["--warm-up", "1m"], "--warm-up is a part of a load"),
+        (&["--rate", "5/s", "--duration", "31d"], "at most 10000000 are allowed"),
+    ] {
+        let all: Vec<&str> = ["run", ".", "--dry-run"].iter().chain(args).copied().collect();
+        let ended = place.run(&all);
+        assert_eq!(ended.code, 2, "{args:?}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.contains(expected), "{args:?}: {}", ended.stderr);
+    }
+}

@@ -1,0 +1,51 @@
+//! Connects to the database and migrates its schema.
+
+use std::{str::FromStr as _, time::Duration};
+
+use sqlx::{
+    ConnectOptions as _, PgPool, SqlSafeStr as _,
+    migrate::{Migration, MigrationType, Migrator},
+    postgres::{PgConnectOptions, PgPoolOptions},
+    query_scalar,
+};
+
+use crate::{Error, refusal};
+
+/// Of one coordinator. Its writes follow each other; the others are for readers.
+const CONNECTIONS: u32 = 8;
+/// `server_version_num` of PostgreSQL 14.
+const OLDEST_VERSION: i32 = 140_000;
+
+pub(super) async fn open(address: &str) -> Result<PgPool, Error> {
+    let options = PgConnectOptions::from_str(address)
+        .map_err(|error| Error::Unwritable(format!("cannot read the address of the store: {error}")))?
+        .application_name("gabfest")
+        .disable_statement_logging();
+    let pool = PgPoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .acquire_timeout(Duration::from_secs(10))
+        .connect_with(options)
+        .await?;
+    let version: String = query_scalar("select current_setting('server_version_num')").fetch_one(&pool).await?;
+    if version.parse::<i32>().is_ok_and(|version| version < OLDEST_VERSION) {
+        let version: String = query_scalar("select current_setting('server_version')").fetch_one(&pool).await?;
+        return Err(Error::Version(format!("the store is PostgreSQL {version}; gabfest needs 14 or later")));
+    }
+    // sqlx takes an advisory lock for the migration, so two coordinators can start at once.
+    migrations().run(&pool).await.map_err(refusal::of_migration).map_err(named)?;
+    Ok(pool)
+}
+
+fn named(error: Error) -> Error {
+    match error {
+        Error::Version(reason) => Error::Version(format!("the store in PostgreSQL {reason}")),
+        other => other,
+    }
+}
+
+fn migrations() -> Migrator {
+    let migration = |version, name: &'static str, sql: &'static str| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(vec![migration(1, "store", include_str!("../../migrations/postgres/1_store.sql"))])
+}
