@@ -30,19 +30,19 @@ pub(crate) fn live(session: u64, rows: Vec<LiveRow>) -> Result<Vec<Live>, Error>
     live.collect()
 }
 
-/// A done trial of a lease: the lease's id, the run's key and the trial's number.
-pub(crate) type Done = (u64, i64, u64);
+/// A done trial of the leases of an epoch: the epoch, the run's key and the trial's number.
+pub(crate) type Done = (u32, i64, u64);
 pub(crate) type DoneRow = (i64, i64, i64);
 
 pub(crate) fn done(rows: Vec<DoneRow>) -> Result<BTreeSet<Done>, Error> {
-    rows.into_iter().map(|(lease, run, number)| Ok((natural(lease)?, run, natural(number)?))).collect()
+    rows.into_iter().map(|(epoch, run, number)| Ok((natural(epoch)?, run, natural(number)?))).collect()
 }
 
 /// The leases of a session without the trials that are done, each in as many ranges as that takes.
 pub(crate) fn unfinished(live: Vec<Live>, done: &BTreeSet<Done>) -> Vec<Lease> {
     let mut lost = Vec::new();
     for Live { lease, run_key, .. } in live {
-        let open = lease.trials.clone().filter(|number| !done.contains(&(lease.id, run_key, *number)));
+        let open = lease.trials.clone().filter(|number| !done.contains(&(lease.epoch, run_key, *number)));
         lost.extend(ranges::fold(open).into_iter().map(|trials| lease.part(trials)));
     }
     lost
@@ -69,7 +69,7 @@ impl Released {
             }
             let (id, epoch) = (one.lease.id, one.lease.epoch);
             let stays = |number: &u64| left.iter().any(|lease| lease.trials.contains(number));
-            let is_done = |number: &u64| done.contains(&(id, one.run_key, *number));
+            let is_done = |number: &u64| done.contains(&(epoch, one.run_key, *number));
             let open = one.lease.trials.clone().filter(|number| !stays(number) && !is_done(number));
             all.given_up.extend(open.map(|number| (one.run_key, number, epoch)));
             all.cut.push((id, one.lease.trials.start));

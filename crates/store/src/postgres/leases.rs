@@ -125,7 +125,7 @@ pub(super) async fn live(writing: &mut Writing, session: u64) -> Result<Vec<Live
 pub(super) async fn done(writing: &mut Writing, session: u64) -> Result<BTreeSet<Done>, Error> {
     // Of a trial that is played again, an earlier lease is over.
     let rows: Vec<DoneRow> = query_as(
-        "select distinct lease.id, lease.run, number
+        "select distinct lease.epoch, lease.run, number
          from lease join trial on trial.run = lease.run and number >= first and number < past
          where lease.session = $1 and (not again or trial.epoch >= lease.epoch)",
     )

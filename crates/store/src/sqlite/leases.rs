@@ -96,11 +96,11 @@ pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<
     lease_columns::live(session, rows)
 }
 
-/// The done trials of the session's leases, by the lease's id, the run's key and the trial's number.
+/// The done trials of the session's leases.
 pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTreeSet<Done>, Error> {
     // Of a trial that is played again, an earlier lease is over.
     let rows: Vec<DoneRow> = query_as(
-        "select distinct lease.id, lease.run, number
+        "select distinct lease.epoch, lease.run, number
          from lease join trial on trial.run = lease.run and number >= first and number < past
          where lease.session = ?1 and (not again or trial.epoch >= lease.epoch)",
     )

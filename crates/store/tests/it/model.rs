@@ -231,6 +231,30 @@ async fn compare<E: Stand>(steps: Vec<Step>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The second lease has an epoch of its own, so a trial that ended in the first one is not done in the second.
+#[tokio::test]
+async fn overlapping_leases_lose_trials_by_their_epochs() {
+    let lent = |first, length, epoch| Leased { id: 2, session: 1, run: 0, first, length, epoch, begun: 0 };
+    let steps = vec![
+        Step::Grant { leases: vec![lent(12, 6, 1)] },
+        Step::Grant { leases: vec![lent(6, 7, 2)] },
+        Step::Commit {
+            session: 1,
+            ahead: 1,
+            run: 0,
+            ended: vec![(12, 1, How::BrokenByUs)],
+            calls: 0,
+            model: "a",
+            begun: Vec::new(),
+        },
+        Step::End { session: 1, proof: false, begun: Vec::new() },
+    ];
+    compare::<OnDisk>(steps.clone()).await.unwrap();
+    if OnServer::server().is_some() {
+        compare::<OnServer>(steps).await.unwrap();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
