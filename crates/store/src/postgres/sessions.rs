@@ -114,8 +114,11 @@ async fn lose(writing: &mut Writing, end: &End<'_>, lost: &[Lease]) -> Result<()
     query(
         "insert into attempt (run, number, epoch, session, begun, solo, given_up, lost_at)
          select run.key, lost.number, lost.epoch, $5, lost.begun, $6, false, $7
-         from unnest($1::text[], $2::bigint[], $3::bigint[], $4::boolean[]) as lost(run, number, epoch, begun)
+         from unnest($1::text[], $2::bigint[], $3::bigint[], $4::boolean[]) with ordinality
+             as lost(run, number, epoch, begun, place)
          join run on run.id = lost.run
+         -- The first of two leases of a trial counts.
+         order by lost.place
          on conflict do nothing",
     )
     .bind(runs)

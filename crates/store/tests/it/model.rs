@@ -255,6 +255,20 @@ async fn overlapping_leases_lose_trials_by_their_epochs() {
     }
 }
 
+/// Of two leases of a trial in one epoch, the first says whether it had begun.
+#[tokio::test]
+async fn overlapping_leases_lose_a_trial_once() {
+    let lent = |first, length, begun| Leased { id: 1, session: 1, run: 0, first, length, epoch: 1, begun };
+    let steps = vec![
+        Step::Grant { leases: vec![lent(0, 4, 0), lent(1, 1, 1)] },
+        Step::End { session: 1, proof: false, begun: Vec::new() },
+    ];
+    compare::<OnDisk>(steps.clone()).await.unwrap();
+    if OnServer::server().is_some() {
+        compare::<OnServer>(steps).await.unwrap();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
