@@ -246,7 +246,8 @@ fn a_run_in_one_process_is_worker_and_coordinator_on_one_page() {
     let mut last = Page::default();
     while let Some((_, text)) = get(&run.page).filter(|(status, _)| *status == 200) {
         let page = Page::of(&text);
-        if page.sum("gabfest_trials_done", &[]) > 0.0 {
+        // At the end the worker leaves before the page does.
+        if page.sum("gabfest_trials_done", &[]) > 0.0 && page.sum("gabfest_slots", &[]) > 0.0 {
             last = page;
         }
         std::thread::sleep(Duration::from_millis(50));
