@@ -21,7 +21,7 @@ use store::{Recovered, RunRow, Store, StoredTrial};
 
 mod breakdown;
 mod called;
-pub mod contents;
+mod contents;
 mod drift;
 pub(crate) mod load;
 mod summary;

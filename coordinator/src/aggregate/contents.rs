@@ -6,8 +6,7 @@ use record::summary::{Contents, ScenarioContent, scenario_key};
 use scenario::{Digest, Persona, Plan, plan::Group};
 use serde_json::json;
 
-#[must_use]
-pub fn of(plan: &Plan) -> Contents {
+pub(super) fn of(plan: &Plan) -> Contents {
     let mut scenarios: BTreeMap<String, ScenarioContent> = BTreeMap::new();
     for group in &plan.groups {
         let key = scenario_key(&group.source.path, &group.name);

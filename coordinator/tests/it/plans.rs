@@ -31,7 +31,6 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         extra: Vec::new(),
         exclude: Vec::new(),
         excluded: 0,
-        cover: None,
         environment: Default::default(),
         rows: None,
     };
@@ -52,7 +51,6 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         think_time: false,
         load: None,
         decide: None,
-        origin: None,
         goodput: None,
     }
 }

@@ -5,10 +5,9 @@ use llm::{
     chat::{self, Finish},
 };
 use record::turn::{Note, Said, ToolCall};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Response {
     pub(crate) text: String,
     /// Every message, in order, if there are several; otherwise empty.

@@ -112,8 +112,7 @@ impl Failed {
     #[must_use]
     pub fn once(error: Error) -> Self {
         let throttled_tries = u32::from(matches!(error, Error::Throttled { .. }));
-        let is_sent = !matches!(error, Error::Unwritable { .. } | Error::NoKey { .. } | Error::NotRecorded { .. });
-        let tries = u32::from(is_sent);
+        let tries = u32::from(!matches!(error, Error::Unwritable { .. } | Error::NoKey { .. }));
         Self { error, effort: Effort { tries, throttled_tries, ..Effort::default() } }
     }
 }

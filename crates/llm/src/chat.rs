@@ -2,7 +2,6 @@
 
 use std::{marker::PhantomData, time::Duration};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -39,7 +38,7 @@ pub struct Request<R = Reply> {
     pub reply: PhantomData<fn() -> R>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
     pub text: String,
     pub tool_calls: Vec<FunctionCall>,
@@ -55,8 +54,7 @@ pub struct Reply {
 }
 
 /// Why a reply ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Finish {
     Stop,
     /// A token limit cut it.

@@ -1,14 +1,11 @@
 //! One call to an agent or a model: how long it took, what it used, what it cost.
 
-mod spend;
-
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::spend::{ASSUMED_OUTPUT_TOKENS, Spend, SpendEntry, SpendLine};
-use crate::{FailureKind, Role, Usd, named_limits::NamedLimits};
+use crate::{FailureKind, Role, Usd, by_model, named_limits::NamedLimits};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
@@ -37,8 +34,13 @@ fn is_false(it: &bool) -> bool {
     !*it
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_nothing(cost: &Usd) -> bool {
+    *cost == Usd(0)
+}
+
 impl Tokens {
-    /// Saturates, as all sums of spending do: figures come from workers.
+    /// Saturates, as all of this file's sums do: figures come from workers.
     pub fn add(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
@@ -220,5 +222,324 @@ impl From<FailureKind> for ErrorKind {
             FailureKind::Misconfigured => Self::Unwritable,
             _ => Self::Other,
         }
+    }
+}
+
+/// The assumed output tokens of a call in flight, if neither its request nor its endpoint's settings set a limit. The
+/// bound on the spending of lost workers uses it.
+pub const ASSUMED_OUTPUT_TOKENS: u32 = 16_384;
+
+/// Tokens, cost and requests of calls, by role and model.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<SpendEntry>", into = "Vec<SpendEntry>")]
+pub struct Spend {
+    /// Keyed by (role, model). Their number is limited, see [`by_model`].
+    pub lines: BTreeMap<(Role, String), SpendLine>,
+}
+
+/// A stored line with its key. JSON allows only strings as keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpendEntry {
+    pub role: Role,
+    pub model: String,
+    pub line: SpendLine,
+}
+
+impl From<Vec<SpendEntry>> for Spend {
+    fn from(entries: Vec<SpendEntry>) -> Self {
+        let mut spend = Self::default();
+        for entry in entries {
+            spend.add_line(entry.role, &entry.model, entry.line);
+        }
+        spend
+    }
+}
+
+impl From<Spend> for Vec<SpendEntry> {
+    fn from(spend: Spend) -> Self {
+        spend.lines.into_iter().map(|((role, model), line)| SpendEntry { role, model, line }).collect()
+    }
+}
+
+/// Sums over all calls, of counted and of lost attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SpendLine {
+    pub calls: u64,
+    pub tokens: Tokens,
+    pub cost: Usd,
+    /// Calls without a price, and lost tries. If there are any, the cost is a lower bound.
+    pub unpriced_calls: u64,
+    /// Calls whose tokens are estimated, because the endpoint did not report its usage.
+    #[serde(default)]
+    pub estimated_calls: u64,
+    /// Requests: one for each call, and one more for each retry.
+    #[serde(default)]
+    pub tries: u64,
+    /// Tries with a 429 as the answer.
+    #[serde(default)]
+    pub throttled_tries: u64,
+    /// Rate-limit waits.
+    #[serde(default)]
+    pub wait_micros: u64,
+    /// Calls of which a part of the input has no price of its own, see [`Call::plain_priced`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub plain_priced_calls: u64,
+    /// Calls whose reply was cut by a token limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_calls: u64,
+    /// The cost of calls as far as providers themselves reported it.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub reported_cost: Usd,
+}
+
+impl SpendLine {
+    pub fn add(&mut self, other: Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.tokens.add(other.tokens);
+        self.cost += other.cost;
+        self.unpriced_calls = self.unpriced_calls.saturating_add(other.unpriced_calls);
+        self.estimated_calls = self.estimated_calls.saturating_add(other.estimated_calls);
+        self.tries = self.tries.saturating_add(other.tries);
+        self.throttled_tries = self.throttled_tries.saturating_add(other.throttled_tries);
+        self.wait_micros = self.wait_micros.saturating_add(other.wait_micros);
+        self.plain_priced_calls = self.plain_priced_calls.saturating_add(other.plain_priced_calls);
+        self.cut_calls = self.cut_calls.saturating_add(other.cut_calls);
+        self.reported_cost += other.reported_cost;
+    }
+
+    /// Whether every call and every try of it was priced from usage that the endpoint reported, each part at its own
+    /// price. A free call counts as priced, however many tokens it used.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        let guessed = self.estimated_calls.saturating_add(self.plain_priced_calls);
+        self.unpriced_calls == 0 && (guessed == 0 || self.cost == Usd(0))
+    }
+}
+
+impl Spend {
+    pub fn add_call(&mut self, call: &Call) {
+        let line = SpendLine {
+            calls: 1,
+            tokens: call.tokens,
+            cost: call.cost.unwrap_or_default(),
+            unpriced_calls: u64::from(call.cost.is_none()) + u64::from(call.lost_tries),
+            estimated_calls: u64::from(call.estimated),
+            tries: u64::from(call.tries),
+            throttled_tries: u64::from(call.throttled_tries),
+            wait_micros: call.wait_micros,
+            plain_priced_calls: u64::from(call.plain_priced),
+            cut_calls: u64::from(call.finish == Some(Finish::Length)),
+            reported_cost: call.reported_cost.unwrap_or_default(),
+        };
+        self.add_line(call.role, &call.model, line);
+    }
+
+    pub fn add_line(&mut self, role: Role, model: &str, line: SpendLine) {
+        by_model::line(&mut self.lines, role, model, SpendLine::add).add(line);
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        for ((role, model), line) in &other.lines {
+            self.add_line(*role, model, *line);
+        }
+    }
+
+    /// The sum over models for one role.
+    #[must_use]
+    pub fn of(&self, role: Role) -> SpendLine {
+        let mut sum = SpendLine::default();
+        for ((whose, _), line) in &self.lines {
+            if *whose == role {
+                sum.add(*line);
+            }
+        }
+        sum
+    }
+
+    #[must_use]
+    pub fn cost(&self) -> Usd {
+        self.lines.values().map(|line| line.cost).sum()
+    }
+
+    #[must_use]
+    pub fn unpriced_calls(&self) -> u64 {
+        self.lines.values().fold(0, |sum, line| sum.saturating_add(line.unpriced_calls))
+    }
+
+    #[must_use]
+    pub fn estimated_calls(&self) -> u64 {
+        self.lines.values().fold(0, |sum, line| sum.saturating_add(line.estimated_calls))
+    }
+
+    #[must_use]
+    pub fn plain_priced_calls(&self) -> u64 {
+        self.lines.values().fold(0, |sum, line| sum.saturating_add(line.plain_priced_calls))
+    }
+
+    /// Whether the cost includes everything that was spent: each call and each try was priced from reported usage. The
+    /// only definition of a complete cost; for spending of killed workers see [`Self::is_whole`].
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.lines.values().all(SpendLine::is_complete)
+    }
+
+    /// The same for a run that lost attempts with their workers: their spending is unknown, unless all known calls of
+    /// the run were free.
+    #[must_use]
+    pub fn is_whole(&self, lost_attempts: u64, unsettled: Usd) -> bool {
+        self.is_complete() && self.unknown_attempts(lost_attempts, unsettled) == 0 && unsettled == Usd(0)
+    }
+
+    /// How many of `lost_attempts` may have unknown costs: all of them, or none if all calls of the run were free.
+    #[must_use]
+    pub fn unknown_attempts(&self, lost_attempts: u64, unsettled: Usd) -> u64 {
+        let free = |line: &SpendLine| line.unpriced_calls == 0 && line.cost == Usd(0);
+        let all_free = !self.lines.is_empty() && self.lines.values().all(free) && unsettled == Usd(0);
+        if all_free { 0 } else { lost_attempts }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call() -> Call {
+        Call {
+            role: Role::UserSim,
+            endpoint: "sim".to_owned(),
+            model: "m".to_owned(),
+            started_micros: 0,
+            wait_micros: 0,
+            connect_micros: None,
+            ttft_micros: None,
+            inter_token_micros: None,
+            total_micros: 1,
+            retried_micros: 0,
+            tokens: Tokens::default(),
+            texts: None,
+            estimated: false,
+            cost: None,
+            plain_priced: false,
+            limits: NamedLimits::default(),
+            reported_cost: None,
+            finish: None,
+            tries: 1,
+            throttled_tries: 0,
+            lost_tries: 0,
+            error: None,
+            error_kind: None,
+            of_trial: false,
+        }
+    }
+
+    #[test]
+    fn a_cost_is_a_lower_bound_while_a_part_of_it_is_unknown() {
+        for (cost, lost_tries, unpriced_calls) in [(Some(5), 0, 0), (Some(5), 2, 2), (None, 0, 1), (None, 2, 3)] {
+            let mut spend = Spend::default();
+            spend.add_call(&Call { cost: cost.map(Usd), tries: lost_tries + 1, lost_tries, ..call() });
+            let line = spend.of(Role::UserSim);
+            assert_eq!((line.calls, line.unpriced_calls, line.cost), (1, unpriced_calls, Usd(cost.unwrap_or(0))));
+            assert_eq!((line.tries, spend.is_complete()), (u64::from(lost_tries) + 1, unpriced_calls == 0));
+        }
+    }
+
+    #[test]
+    fn an_estimated_cost_is_not_complete_unless_it_is_nothing() {
+        for (cost, estimated, complete) in [(5, false, true), (5, true, false), (0, true, true)] {
+            let mut spend = Spend::default();
+            spend.add_call(&Call { cost: Some(Usd(cost)), estimated, ..call() });
+            assert_eq!((spend.is_complete(), spend.estimated_calls()), (complete, u64::from(estimated)), "{cost}");
+        }
+    }
+
+    #[test]
+    fn a_part_without_a_price_of_its_own_makes_the_cost_incomplete() {
+        for (cost, plain_priced, complete) in [(5, false, true), (5, true, false), (0, true, true)] {
+            let mut spend = Spend::default();
+            spend.add_call(&Call { cost: Some(Usd(cost)), plain_priced, ..call() });
+            assert_eq!(
+                (spend.is_complete(), spend.plain_priced_calls()),
+                (complete, u64::from(plain_priced)),
+                "{cost}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_kind_of_token_and_cut_replies_are_added_up() {
+        let tokens = Tokens { input: 10, output: 5, cached_input: 4, cache_write: 3, reasoning: 2 };
+        let mut spend = Spend::default();
+        for finish in [Some(Finish::Length), Some(Finish::Stop), None] {
+            spend.add_call(&Call { tokens, finish, reported_cost: Some(Usd(7)), ..call() });
+        }
+        let line = spend.of(Role::UserSim);
+        assert_eq!((line.cut_calls, line.reported_cost), (1, Usd(21)));
+        let sum = Tokens { input: 30, output: 15, cached_input: 12, cache_write: 9, reasoning: 6 };
+        assert_eq!(line.tokens, sum);
+        let stored = serde_json::to_string(&spend).unwrap();
+        assert_eq!(serde_json::from_str::<Spend>(&stored).unwrap(), spend);
+        let none = serde_json::to_string(&Tokens { input: 1, output: 2, ..Tokens::default() }).unwrap();
+        assert_eq!(none, r#"{"input":1,"output":2}"#, "views of runs without a cache stay as they were");
+    }
+
+    #[test]
+    fn spending_of_lost_attempts_is_unknown_unless_all_was_free() {
+        // (known cost of a call, unsettled cost of lost workers, attempts with unknown spend)
+        for (cost, unsettled, unknown) in
+            [(Some(Some(5)), 0, 2), (Some(None), 0, 2), (Some(Some(0)), 0, 0), (Some(Some(0)), 9, 2), (None, 0, 2)]
+        {
+            let mut spend = Spend::default();
+            if let Some(cost) = cost {
+                spend.add_call(&Call { cost: cost.map(Usd), ..call() });
+            }
+            assert_eq!(spend.unknown_attempts(2, Usd(unsettled)), unknown, "{cost:?} {unsettled}");
+            assert!(unknown == 0 || !spend.is_whole(2, Usd(unsettled)), "{cost:?} {unsettled}");
+        }
+    }
+
+    #[test]
+    fn tries_throttling_and_waits_are_added_up() {
+        let mut spend = Spend::default();
+        for (tries, throttled_tries, wait_micros) in [(1, 0, 0), (4, 3, 700), (2, 1, 50)] {
+            spend.add_call(&Call { tries, throttled_tries, wait_micros, ..call() });
+        }
+        let line = spend.of(Role::UserSim);
+        assert_eq!((line.calls, line.tries, line.throttled_tries, line.wait_micros), (3, 7, 4, 750));
+    }
+
+    /// As version 0.4 stored it.
+    #[test]
+    fn a_line_of_the_last_version_is_read() {
+        let stored = r#"[{"role":"judge","model":"m","line":{"calls":2,"tokens":{"input":3,"output":4},"cost":5,"unpriced_calls":1}}]"#;
+        let spend: Spend = serde_json::from_str(stored).unwrap();
+        let tokens = Tokens { input: 3, output: 4, ..Tokens::default() };
+        let line = SpendLine { calls: 2, tokens, cost: Usd(5), unpriced_calls: 1, ..SpendLine::default() };
+        assert_eq!(spend.of(Role::Judge), line);
+    }
+
+    #[test]
+    fn sums_stop_at_the_largest_number() {
+        let tokens = Tokens { input: u64::MAX, output: 1, ..Tokens::default() };
+        let most = SpendLine {
+            calls: u64::MAX - 1,
+            tokens,
+            cost: Usd(i64::MAX),
+            unpriced_calls: u64::MAX,
+            tries: u64::MAX,
+            wait_micros: u64::MAX,
+            ..SpendLine::default()
+        };
+        let mut spend = Spend::default();
+        for model in ["a", "a", "b"] {
+            spend.add_line(Role::Judge, model, most);
+        }
+        let sum = spend.of(Role::Judge);
+        assert_eq!((sum.calls, sum.tokens), (u64::MAX, Tokens { input: u64::MAX, output: 3, ..Tokens::default() }));
+        assert_eq!((spend.cost(), spend.unpriced_calls()), (Usd(i64::MAX), u64::MAX));
     }
 }

@@ -12,8 +12,7 @@
 //! - [`battery`]: workbooks and distributions of quality batteries.
 //! - [`compare`]: the pages of a comparison of two runs.
 //! - [`trends`]: the pages of a history of runs.
-//! - [`noise`]: the page of `gabfest noise`.
-//! - [`schema`]: the shapes of `report.json`, `compare.json` and `gabfest noise --json`.
+//! - [`schema`]: the shapes of `report.json` and `compare.json`.
 //! - `found`, `failures`, `informing`: findings over all trials. `cases`, `matrix`, `parts`, `reasons`, `place`,
 //!   `clip`, `clean`, `figures`, `spending`, `marks`: shared by the pages.
 
@@ -49,7 +48,6 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
-pub mod noise;
 pub mod qna;
 pub mod schema;
 pub mod selection;

@@ -230,8 +230,7 @@ impl Meaning {
             | llm::Error::OutOfResources { .. }
             | llm::Error::Unsupported { .. }
             | llm::Error::Unwritable { .. }
-            | llm::Error::NoKey { .. }
-            | llm::Error::NotRecorded { .. }) => {
+            | llm::Error::NoKey { .. }) => {
                 return other;
             }
         };

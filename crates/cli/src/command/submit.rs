@@ -10,7 +10,6 @@ use crate::{
     assemble, client, clock,
     exit::{Exit, usage},
     history_file::Keeping,
-    past::Lookback,
     patience::Patience,
     plan, regression, remote, run_folder, settings, stdout,
 };
@@ -70,7 +69,5 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
         stdout::line(run.as_str())?;
         return Ok(Exit::Held);
     }
-    let past = Lookback::of(&args.keeping.place, &read);
-    let kept = (&args.keeping, &read.settings.labels, &past);
-    watch::to_its_end(client, &run, &args.output, kept, patience).await
+    watch::to_its_end(client, &run, &args.output, (&args.keeping, &read.settings.labels), patience).await
 }

@@ -3,7 +3,7 @@
 use scenario::load::{self, Profile, Search, Spacing};
 
 use super::{
-    fault::{Fault, Found, fault},
+    resolve::{Fault, Found, fault},
     settings::Pace,
     units::Amount,
 };

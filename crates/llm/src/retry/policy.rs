@@ -63,8 +63,7 @@ impl Policy {
             | Error::Unsupported { .. }
             | Error::Exhausted { .. }
             | Error::Unwritable { .. }
-            | Error::NoKey { .. }
-            | Error::NotRecorded { .. } => false,
+            | Error::NoKey { .. } => false,
         }
     }
 }

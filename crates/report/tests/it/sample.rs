@@ -410,7 +410,6 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
     Summary {
         load: None,
         sequential: None,
-        past: None,
         transcripts: None,
         schema_version: SCHEMA_VERSION,
         run: Run {
@@ -426,7 +425,6 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             stopped: None,
             decisions: Vec::new(),
             contents: None,
-            origin: None,
         },
         verdict: RunVerdict::Fail,
         gates: vec![

@@ -185,7 +185,6 @@ mod tests {
                 variant: None,
                 tags: Vec::new(),
                 planned: trials as u64,
-                quarantined: false,
                 trials: (0..trials).map(trial).collect(),
             });
         }
