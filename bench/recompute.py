@@ -16,6 +16,7 @@ import collections
 import copy
 import datetime
 import fractions
+import functools
 import hashlib
 import json
 import math
@@ -52,6 +53,8 @@ UNTOLD = {
     r"load\.runner(\..*)?": "what workers measured of their machines",
     r"load\.drift(\..*)?": "trends; crates/statistics/reference computes them a second time",
     r"load\.invalid": "words; that starts were on time is compared",
+    r"load\.no_knee": "words; that there is no knee is compared",
+    r"judges\.by_criterion\[\d+\]\.corrected\.(kappa|of_criterion|date)": "what `gabfest judge` measured; it is no part of the run",
     r"gates\[\d+\]\.reason": "words; the numbers that they begin with are compared",
 }
 
@@ -60,7 +63,7 @@ class Folder:
     """The files of one run."""
 
     def __init__(self, path):
-        self.path = pathlib.Path(path)
+        self.path, self.known = pathlib.Path(path), {}
         self.report = json.loads((self.path / "report.json").read_text())
         self.trials = self.lines("trials.jsonl")
         self.transcripts = {line["number"]: line["turns"] for line in self.lines("transcripts.jsonl")}
@@ -117,6 +120,32 @@ class Folder:
             self.groups = [{**group, "repeats": ended[case]} for case, group in enumerate(self.groups)]
         return early
 
+    @functools.cached_property
+    def by_case(self):
+        """The counts of each case, by its place in the report."""
+        by_case = {index: Counts() for index in range(len(self.groups))}
+        for trial in self.trials:
+            by_case[self.numbers[trial["case_id"]]].add(trial)
+        return by_case
+
+    @functools.cached_property
+    def total(self):
+        return counts_of(self.trials)
+
+    @functools.cached_property
+    def transcribed(self):
+        """Calls, tokens and money by role and model, by the transcripts."""
+        transcribed = collections.defaultdict(collections.Counter)
+        for number in self.transcripts:
+            for call in self.calls(number):
+                transcribed[call["role"], call["model"]].update(
+                    calls=1, cost=call["cost"] or 0, plain_priced_calls=call.get("plain_priced", False),
+                    cut_calls=call.get("finish") == "length", reported_cost=call.get("reported_cost", 0),
+                    unpriced_calls=(call["cost"] is None) + call["lost_tries"], estimated_calls=call["estimated"],
+                    tries=call["tries"], throttled_tries=call["throttled_tries"], wait_micros=call["wait_micros"],
+                    **{kind: call["tokens"].get(kind, 0) for kind in KINDS})
+        return transcribed
+
     def is_open(self, number):
         return "slots" not in self.plan["load"]["groups"][number >> 40]["pace"]
 
@@ -166,11 +195,20 @@ class Folder:
         return [call for turn in self.transcripts.get(number, []) for call in turn["calls"]]
 
 
+class Difference(Exception):
+    """Ends a comparison that only asks whether anything differs."""
+
+
+class FirstOnly(list):
+    def append(self, line):
+        raise Difference(line)
+
+
 class Comparison:
     """Compares leaves of the report by path, and records which ones were compared."""
 
-    def __init__(self, report):
-        self.report, self.compared, self.wrong = report, set(), []
+    def __init__(self, report, wrong):
+        self.report, self.compared, self.wrong = report, set(), wrong
 
     def at(self, path):
         value = self.report
@@ -245,6 +283,19 @@ class Counts(collections.Counter):
         return sum(self[verdict] for verdict in VERDICTS)
 
 
+def once(function):
+    """Computes a result of a folder and some trials once. The records stay the same while the report is falsified."""
+
+    @functools.wraps(function)
+    def remembered(folder, trials, *others):
+        key = (function, tuple(trial["number"] for trial in trials), *others)
+        if key not in folder.known:
+            folder.known[key] = function(folder, trials, *others)
+        return folder.known[key]
+
+    return remembered
+
+
 def counts_of(trials):
     counts = Counts()
     for trial in trials:
@@ -263,6 +314,7 @@ def compare_rate(comparison, path, passed, n):
         comparison.equal((*path, key), value)
 
 
+@functools.cache
 def student(degrees):
     """The 97.5 % point of Student's t: the density is integrated by Simpson's rule, and the point found by halving."""
     scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(degrees * math.pi)
@@ -411,7 +463,7 @@ def contents(plan):
     return {"scenarios": scenarios, "personas": personas, "endpoints": plan.get("endpoints", {})}
 
 
-def compare_run(comparison, folder, totals):
+def compare_run(comparison, folder):
     row, of = folder.run, lambda key: ("run", key)
     moment = lambda millis: None if millis is None else datetime.datetime.fromtimestamp(
         millis / 1000, datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -426,15 +478,21 @@ def compare_run(comparison, folder, totals):
     if "decisions" in folder.report["run"]:
         compare_decisions(comparison, folder, moment)
     comparison.equal(("schema_version",), 3)
+
+
+def compare_wall(comparison, folder):
+    row = folder.run
     if row["ended_at"] is None or comparison.report["wall"] is None:
         comparison.holds(("wall",), row["ended_at"] is None and comparison.report["wall"] is None, "the run has not ended, or has")
         return
     took = row["ended_at"] - row["started_at"]
     per = lambda number, millis: round(number * millis / took, 2) if took else None
+    sum_of = lambda key: sum(trial[key] for trial in folder.trials)
+    written = sum(line["output"] for (role, _), line in folder.spend.items() if role == "agent")
     comparison.equal(("wall", "duration_ms"), took)
-    comparison.equal(("wall", "conversations_per_minute"), per(totals["conversations"], 60_000), absolute=0.0101)
-    comparison.equal(("wall", "turns_per_second"), per(totals["turns"], 1_000), absolute=0.0101)
-    comparison.equal(("wall", "output_tokens_per_second"), per(totals["output_tokens"], 1_000), absolute=0.0101)
+    comparison.equal(("wall", "conversations_per_minute"), per(sum_of("conversations"), 60_000), absolute=0.0101)
+    comparison.equal(("wall", "turns_per_second"), per(sum_of("turns"), 1_000), absolute=0.0101)
+    comparison.equal(("wall", "output_tokens_per_second"), per(written, 1_000), absolute=0.0101)
 
 
 def compare_decisions(comparison, folder, moment):
@@ -453,8 +511,8 @@ def compare_decisions(comparison, folder, moment):
         comparison.equal(("run", "stopped"), None if row["state"] == "finished" else stopped)
 
 
-def compare_cases(comparison, folder, by_case, verdicts):
-    cases = folder.report["cases"]
+def compare_cases(comparison, folder):
+    cases, by_case, verdicts = folder.report["cases"], folder.by_case, Gates(folder, folder.by_case).cases
     scenarios, seen = collections.defaultdict(Counts), set()
     for index, case in enumerate(cases):
         path, counts, group = ("cases", index), by_case[index], folder.groups[index]
@@ -706,7 +764,7 @@ def quarantined(folder, case):
     return None
 
 
-def without_quarantined(comparison, folder, by_case, gates):
+def without_quarantined(comparison, folder, gates):
     """The gates over the cases that are not in quarantine. Simulated users, skipped trials and quotas are those of the run."""
     cases = folder.report["cases"]
     entries = [quarantined(folder, case) for case in cases]
@@ -723,13 +781,13 @@ def without_quarantined(comparison, folder, by_case, gates):
     part.groups = [folder.groups[index] for index in kept]
     part.trials = [trial for trial in folder.trials if trial["case_id"] in ids]
     part.report = {**folder.report, "cases": [cases[index] for index in kept]}
-    found = Gates(part, dict(enumerate(by_case[index] for index in kept)))
+    found = Gates(part, dict(enumerate(folder.by_case[index] for index in kept)))
     found.judgeless, found.users, found.faulty, found.load = gates.judgeless, gates.users, gates.faulty, gates.load
     return found
 
 
-def compare_gates(comparison, gates):
-    expected = gates.all()
+def compare_gates(comparison, folder):
+    expected = without_quarantined(comparison, folder, Gates(folder, folder.by_case)).all()
     names = [gate["name"] for gate in comparison.report["gates"]]
     comparison.holds(("gates",), names == list(expected), f"they are {names}, and {list(expected)} is right")
     for index, gate in enumerate(comparison.report["gates"]):
@@ -767,17 +825,8 @@ def compare_early(comparison, folder):
 def compare_calls(comparison, folder):
     """Calls, tokens and money by role and model: all attempts from the batches, and the attempts that count from the
     transcripts. Both must agree if there was no other attempt."""
-    summary, spend = folder.report["summary"], folder.spend
-    transcribed = collections.defaultdict(collections.Counter)
-    for number in folder.transcripts:
-        for call in folder.calls(number):
-            transcribed[call["role"], call["model"]].update(
-                calls=1, cost=call["cost"] or 0, plain_priced_calls=call.get("plain_priced", False),
-                cut_calls=call.get("finish") == "length", reported_cost=call.get("reported_cost", 0),
-                unpriced_calls=(call["cost"] is None) + call["lost_tries"], estimated_calls=call["estimated"],
-                tries=call["tries"], throttled_tries=call["throttled_tries"], wait_micros=call["wait_micros"],
-                **{kind: call["tokens"].get(kind, 0) for kind in KINDS})
-    whole = len(folder.transcripts) == summary["attempts"]["total"] and has_all_calls(folder)
+    summary, spend, transcribed = folder.report["summary"], folder.spend, folder.transcribed
+    whole = len(folder.transcripts) == summary["attempts"]["total"] and has_all_calls(folder, folder.trials)
     # What a load leaves out was paid for.
     whole = whole and len(folder.bodies) == len(folder.whole)
     for key in set(folder.batches) | set(transcribed):
@@ -788,7 +837,7 @@ def compare_calls(comparison, folder):
     models = summary["models"]
     named = sorted((it["role"], it["model"]) for it in models)
     comparison.holds(("summary", "models"), named == sorted(spend), f"{sorted(spend)} are called")
-    times = times_of_calls(folder)
+    times = times_of_calls(folder, folder.trials)
     for index, model in enumerate(models):
         path, line = ("summary", "models", index), spend[model["role"], model["model"]]
         for name, value in [
@@ -847,17 +896,19 @@ def compare_calls(comparison, folder):
             comparison.equal(("summary", "preflight", *name), value)
 
 
-def has_all_calls(folder):
+@once
+def has_all_calls(folder, trials):
     """Calls of a trial without turns are not in a transcript."""
     calls = lambda trial: collections.Counter(call["role"] for call in folder.calls(trial["number"]))
-    return all(calls(it) == +collections.Counter(it["llm_calls"]) for it in folder.trials)
+    return all(calls(it) == +collections.Counter(it["llm_calls"]) for it in trials)
 
 
-def times_of_calls(folder):
+@once
+def times_of_calls(folder, trials):
     """Of the attempts that count. If a transcript was not kept, the store has the times."""
     times = collections.defaultdict(lambda: collections.defaultdict(list))
-    transcribed = has_all_calls(folder)
-    for trial in folder.trials:
+    transcribed = has_all_calls(folder, folder.trials)
+    for trial in trials:
         if not transcribed:
             for entry in folder.bodies[trial["number"]]["pace"]:
                 of, line = times[entry["role"], entry["model"]], entry["line"]
@@ -888,8 +939,9 @@ def per_token(call):
     return [(max(call["total_micros"] - call["ttft_micros"], 0) + further // 2) // further]
 
 
-def replies(folder, trials, wanted=lambda number: True):
-    """Times of answered turns whose number is wanted, and the number of unanswered turns."""
+@once
+def replies(folder, trials, lowest=1, highest=math.inf):
+    """Times of answered turns with a number from `lowest` to `highest`, and the number of unanswered turns."""
     times, unanswered = collections.defaultdict(list), 0
     times["estimated"] = 0
     for trial in trials:
@@ -898,7 +950,7 @@ def replies(folder, trials, wanted=lambda number: True):
         if trial["turns"] and trial["number"] not in folder.transcripts:
             for it in body["latencies"]:
                 took += it["total_micros"]
-                if not wanted(it["number"]):
+                if not lowest <= it["number"] <= highest:
                     continue
                 times["turn"].append(it["total_micros"])
                 times["response"].append(it["response_micros"])
@@ -915,7 +967,7 @@ def replies(folder, trials, wanted=lambda number: True):
                 missed += 1
                 continue
             took += turn["duration_micros"]
-            if not wanted(turn["number"]):
+            if not lowest <= turn["number"] <= highest:
                 continue
             calls = [it for it in turn["calls"] if it["role"] == "agent"]
             wait = sum(it["wait_micros"] for it in calls)
@@ -945,8 +997,8 @@ def compare_by_turn(comparison, folder):
     rows = folder.report["by_turn"]
     found = {}
     for first, after in zip(RANGES, [*RANGES[1:], None]):
-        times, _ = replies(folder, folder.trials, lambda number: first <= number and (after is None or number < after))
-        times["speeds"] = []
+        times, _ = replies(folder, folder.trials, first, math.inf if after is None else after - 1)
+        times = collections.defaultdict(list, {**times, "speeds": []})
         if times["turn"]:
             found[first] = (after and after - 1, times)
     if [row["from"] for row in rows] != list(found):
@@ -1299,7 +1351,8 @@ def knee_of(levels):
     }
 
 
-def compare_totals(comparison, folder, total):
+def compare_totals(comparison, folder):
+    total = folder.total
     of, planned = lambda *keys: ("summary", *keys), sum(group["repeats"] for group in folder.groups)
     cancelled_with = planned - total.ended if folder.run["state"] == "cancelled" else 0
     compare_counts(comparison, of("trials"), total, cancelled_with)
@@ -1358,9 +1411,9 @@ def compare_users(comparison, path, trials):
             compare_rate(comparison, (*path, "faults", index, f"{key}_rate"), faults[fault["kind"]][key], lines)
 
 
-def compare_simulated_user(comparison, folder, total):
+def compare_simulated_user(comparison, folder):
     """Faults of the simulated user, and their effect on the success rate."""
-    trials = [it for it in folder.trials if it.get("user")]
+    total, trials = folder.total, [it for it in folder.trials if it.get("user")]
     for trial in trials:
         has_fault = trial["failure_kind"] == "simulator_fault"
         if has_fault != ("verdict_despite_fault" in trial["user"]):
@@ -1550,6 +1603,73 @@ def compare_judges(comparison, folder):
     if [(it["reason"], it["findings"]) for it in reported] != expected:
         comparison.wrong.append(f"judges.uncalibrated: it is not {expected}")
     comparison.compared.update([("judges", "uncalibrated", index, key) for index in range(len(reported)) for key in ["reason", "findings"]])
+    compare_criteria(comparison, folder)
+
+
+def compare_criteria(comparison, folder):
+    """What judges answered by check and criterion, and the rates that are corrected by the measurement of the row."""
+    words = {"met": True, "yes": True, "not met": False, "partly met": False, "no": False}
+    found = collections.defaultdict(collections.Counter)
+    for trial in folder.trials:
+        for it in trial["judgments"]:
+            # A judge that failed lacks votes of its last question.
+            if it.get("jury") is None or it["failure"] not in (None, "undecided"):
+                continue
+            asked = collections.defaultdict(list)
+            for ballot in it.get("ballots", []):
+                if ballot.get("judge"):
+                    asked[ballot["criterion"]].append(words.get(ballot["verdict"]))
+            for criterion, votes in asked.items():
+                for met in [True, False]:
+                    if 2 * votes.count(met) > len(votes):
+                        found[it.get("name") or it["check"], criterion][met] += 1
+    rows = folder.report["judges"].get("by_criterion", [])
+    names = [(row["check"], row.get("criterion", "")) for row in rows]
+    if names != sorted(found)[:100]:
+        comparison.wrong.append(f"judges.by_criterion: its rows are not {sorted(found)[:100]}")
+    scope = folder.report["summary"].get("success_rate_scope") or {}
+    for index, (row, name) in enumerate(zip(rows, names)):
+        path, met, not_met = ("judges", "by_criterion", index), found[name][True], found[name][False]
+        for key in ["check", "criterion"]:
+            if key in row:
+                comparison.holds((*path, key), bool(found[name]), "no judge was asked about it")
+        comparison.equal((*path, "met"), met)
+        comparison.equal((*path, "not_met"), not_met)
+        compare_rate(comparison, (*path, "rate"), met, met + not_met)
+        if "corrected" in row:
+            compare_corrected(comparison, (*path, "corrected"), met, met + not_met, scope.get("design_effect") or 1.0)
+
+
+def compare_corrected(comparison, path, met, answers, design_effect):
+    """Rogan and Gladen's rate, with the interval of Lang and Reiczigel."""
+    measured = []
+    for key in ["sensitivity", "specificity"]:
+        n = comparison.at((*path, key))["n"]
+        agreeing = round((comparison.at((*path, key))["estimate"] or 0) * n)
+        compare_rate(comparison, (*path, key), agreeing, n)
+        measured.append((agreeing / n if n else 0, n))
+    (found, labelled_bad), (kept, labelled_good) = measured
+    if found + kept <= 1 + 1e-9 or not answers:
+        comparison.equal((*path, "rate"), None)
+        return
+    clamp = lambda value, low=0.0, high=1.0: min(max(value, low), high)
+    n = answers / max(design_effect, 1.0)
+    share = met / answers
+    estimate = clamp((share + found - 1) / (found + kept - 1))
+    adjusted = (share * n + Z * Z / 2) / (n + Z * Z)
+    more = [((agreeing * of + 1) / (of + 2), of + 2) for agreeing, of in measured]
+    (se, m0), (sp, m1) = more
+    low, high = 0.0, 1.0
+    if se + sp > 1 + 1e-9:
+        theta = clamp((adjusted + se - 1) / (se + sp - 1))
+        v0, v1 = se * (1 - se) / m0, sp * (1 - sp) / m1
+        shift = 2 * Z * Z * (theta * v1 - (1 - theta) * v0)
+        variance = adjusted * (1 - adjusted) / (n + Z * Z) + (1 - theta) ** 2 * v0 + theta ** 2 * v1
+        half = Z * math.sqrt(variance) / (se + sp - 1)
+        low, high = theta + shift - half, theta + shift + half
+    rate = {"estimate": estimate, "low": clamp(low, 0.0, estimate), "high": clamp(high, estimate, 1.0), "n": round(n)}
+    for key, value in [*rate.items(), ("method", "lang-reiczigel 95%")]:
+        comparison.equal((*path, "rate", key), value)
 
 
 def compare_custom_checks(comparison, folder):
@@ -1584,41 +1704,39 @@ def compare_trials(comparison, folder):
             comparison.wrong.append(f"trial {trial['number']}: cost or unpriced calls are not those of its calls, {own}")
 
 
-def compare(folder):
-    comparison = Comparison(folder.report)
-    by_case = collections.defaultdict(Counts)
-    for trial in folder.trials:
-        by_case[folder.numbers[trial["case_id"]]].add(trial)
-    for index in range(len(folder.groups)):
-        by_case[index] += Counts()
-        by_case[index] = Counts(by_case[index])
+def compare_number_of_cases(comparison, folder):
     if len(folder.report["cases"]) != len(folder.groups):
         comparison.wrong.append(f"cases: {len(folder.report['cases'])}, and the plan has {len(folder.groups)}")
-    total = counts_of(folder.trials)
-    gates = Gates(folder, by_case)
-    written = sum(line["output"] for (role, _), line in folder.spend.items() if role == "agent")
-    sums = {key: sum(it[key] for it in folder.trials) for key in ["turns", "conversations"]}
-    compare_run(comparison, folder, {**sums, "output_tokens": written})
-    compare_totals(comparison, folder, total)
-    compare_simulated_user(comparison, folder, total)
-    compare_verdicts(comparison, folder)
-    compare_trials(comparison, folder)
-    compare_cases(comparison, folder, by_case, gates.cases)
-    compare_gates(comparison, without_quarantined(comparison, folder, by_case, gates))
-    compare_early(comparison, folder)
-    compare_calls(comparison, folder)
-    compare_parts(comparison, folder)
-    compare_by_turn(comparison, folder)
-    compare_series(comparison, folder)
-    compare_losses(comparison, folder)
-    compare_load(comparison, folder)
-    compare_goodput_of_run(comparison, folder)
-    compare_checks(comparison, folder)
-    compare_metrics(comparison, folder)
-    compare_judges(comparison, folder)
-    compare_custom_checks(comparison, folder)
+
+
+SECTIONS = [
+    compare_number_of_cases, compare_run, compare_wall, compare_totals, compare_simulated_user, compare_verdicts, compare_trials,
+    compare_cases, compare_gates, compare_early, compare_calls, compare_parts, compare_by_turn, compare_series, compare_losses,
+    compare_load, compare_goodput_of_run, compare_checks, compare_metrics, compare_judges, compare_custom_checks,
+]
+
+
+def compare(folder):
+    """The comparison, and by path the section that compares it."""
+    comparison, section_of = Comparison(folder.report, []), {}
+    for section in SECTIONS:
+        section(comparison, folder)
+        section_of = {**dict.fromkeys(comparison.compared, section), **section_of}
     comparison.finish()
-    return comparison
+    return comparison, section_of
+
+
+def differs(folder, first):
+    """Whether a comparison finds anything. It begins with the section `first`, and ends with the first difference."""
+    try:
+        comparison = Comparison(folder.report, FirstOnly())
+        for section in [first, *(it for it in SECTIONS if it is not first)]:
+            section(comparison, folder)
+        comparison.finish()
+    except (Difference, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError):
+        # Some falsified reports cannot even be read.
+        return True
+    return False
 
 
 def another(value):
@@ -1631,28 +1749,22 @@ def another(value):
     return others.get(value, f"{value}-falsified") if isinstance(value, str) else "falsified"
 
 
-def falsify(folder):
+def falsify(folder, section_of):
     """Changes each leaf (of list entries with the same shape, those of the first one), and returns the changes that were not
     noticed."""
-    right, unseen, tried = folder.report, [], 0
-    kinds = {}
-    for path in leaves(right, ()):
+    unseen, kinds = [], {}
+    for path in leaves(folder.report, ()):
         if not is_untold(path):
             kinds.setdefault(tuple("[]" if isinstance(key, int) else key for key in path), path)
     for path in kinds.values():
-        tried += 1
-        folder.report = copy.deepcopy(right)
-        place = folder.report
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = another(place[path[-1]])
-        try:
-            if not compare(folder).wrong:
-                unseen.append(name_of(path))
-        except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError):
-            pass  # So wrong that it could not even be read.
-    folder.report = right
-    return tried, unseen
+        *parents, key = path
+        place = functools.reduce(lambda place, key: place[key], parents, folder.report)
+        right = place[key]
+        place[key] = another(right)
+        if not differs(folder, section_of[path]):
+            unseen.append(name_of(path))
+        place[key] = right
+    return len(kinds), unseen
 
 
 def main(arguments):
@@ -1663,13 +1775,13 @@ def main(arguments):
     code = 0
     for path in paths:
         folder = Folder(path)
-        comparison = compare(folder)
+        comparison, section_of = compare(folder)
         for line in comparison.wrong:
             print(f"{path}: {line}")
         print(f"{path}: {len(comparison.compared)} figures compared, {len(comparison.wrong)} differ")
         code |= bool(comparison.wrong)
         if "--falsify" in arguments:
-            tried, unseen = falsify(folder)
+            tried, unseen = falsify(folder, section_of)
             for name in unseen:
                 print(f"{path}: the change of {name} was not noticed")
             print(f"{path}: {tried} figures falsified, {len(unseen)} unseen")

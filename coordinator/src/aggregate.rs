@@ -21,7 +21,7 @@ use store::{Recovered, RunRow, Store, StoredTrial};
 
 mod breakdown;
 mod called;
-mod contents;
+pub mod contents;
 mod drift;
 pub(crate) mod load;
 mod summary;

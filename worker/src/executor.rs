@@ -3,48 +3,34 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
-    time::Duration,
 };
 
 use llm::limit::Share;
 use proto::v1;
 use record::{Failure, FailureKind, Verdict};
-use scenario::{
-    Digest, Plan, RunId,
-    load::{Lane, RateChange, Schedule, lane_and_local},
-};
+use scenario::{Digest, Plan, RunId, load::lane_and_local};
 use tokio::{
     task::{AbortHandle, Id, JoinError, JoinSet},
     time::Instant,
 };
 
-use self::arrivals::{Arrival, Arrivals};
+use self::{
+    arrivals::{Arrival, Arrivals},
+    claim_size::ClaimSize,
+    held_ranges::ranges,
+    plans::{Plans, changed_lane},
+};
 use crate::{
     admission::Admission,
-    compiled::CompiledScenarios,
     outbox::{Attempt, Outbox},
     resources::Resources,
     trial::{self, Ticket, Timing},
 };
 
 mod arrivals;
-
-/// Plans without a held trial are dropped beyond this many.
-const KEPT_PLANS: usize = 8;
-/// A claim that is due this soon after the last grant was too small. Each claim costs the coordinator a disk write.
-const SOON: Duration = Duration::from_millis(100);
-/// The most trials that wait here, so that they last for about [`SOON`] and no other worker waits for them.
-const MOST_AT_HAND_PER_SLOT: u32 = 8;
-
-#[derive(Debug)]
-struct KnownPlan {
-    plan: Arc<Plan>,
-    scripts: Arc<CompiledScenarios>,
-    /// Of a plan with a load.
-    schedule: Option<Schedule>,
-    /// The lane of the last lease whose rate was changed, by its number and with the changes.
-    changed: Option<(usize, Lane)>,
-}
+mod claim_size;
+mod held_ranges;
+mod plans;
 
 #[derive(Debug)]
 pub(crate) struct Executor {
@@ -52,10 +38,8 @@ pub(crate) struct Executor {
     resources: Arc<Resources>,
     outbox: Outbox,
     admission: Admission,
-    plans: BTreeMap<Digest, KnownPlan>,
-    /// How many trials should wait here in addition to the running ones.
-    at_hand: u32,
-    granted_at: Option<Instant>,
+    plans: Plans,
+    claim_size: ClaimSize,
     /// The last lease is of a load that limits how many conversations run: one that ends frees a slot of the fleet.
     shares_slots: bool,
     waiting: VecDeque<Ticket>,
@@ -78,9 +62,8 @@ impl Executor {
             resources,
             outbox,
             admission,
-            plans: BTreeMap::new(),
-            at_hand: fewest_at_hand(slots),
-            granted_at: None,
+            plans: Plans::default(),
+            claim_size: ClaimSize::new(slots),
             shares_slots: false,
             waiting: VecDeque::new(),
             arrivals: Arrivals::default(),
@@ -99,25 +82,17 @@ impl Executor {
     /// How many trials to claim now: enough to fill the slots and to keep some waiting.
     pub(crate) fn wanted(&self) -> u32 {
         let held = u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX);
-        // A claim for one trial costs as much as a claim for many.
-        let wanted = (self.slots + self.at_hand).saturating_sub(held);
-        if wanted * 2 >= self.at_hand { wanted } else { 0 }
+        self.claim_size.wanted(held)
     }
 
     /// A claim brought trials.
     pub(crate) fn granted(&mut self, now: Instant) {
-        self.granted_at = Some(now);
+        self.claim_size.granted(now);
     }
 
     /// Claims more short trials at a time, and fewer long ones.
     pub(crate) fn pace(&mut self, now: Instant) {
-        let Some(granted_at) = self.granted_at else { return };
-        let least = fewest_at_hand(self.slots);
-        self.at_hand = if now - granted_at < SOON {
-            (self.at_hand * 2).min(least.max(self.slots * MOST_AT_HAND_PER_SLOT))
-        } else {
-            (self.at_hand / 2).max(least)
-        };
+        self.claim_size.pace(now);
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -164,7 +139,7 @@ impl Executor {
     }
 
     pub(crate) fn knows(&self, digest: &Digest) -> bool {
-        self.plans.contains_key(digest)
+        self.plans.knows(digest)
     }
 
     /// Reads a plan and keeps it for its leases.
@@ -176,13 +151,7 @@ impl Executor {
     }
 
     pub(crate) fn keep(&mut self, digest: Digest, plan: Plan) {
-        if self.plans.len() >= KEPT_PLANS {
-            // Each held trial has a handle to its plan's scripts.
-            self.plans.retain(|_, known| Arc::strong_count(&known.scripts) > 1);
-        }
-        let (schedule, plan) = (plan.schedule(), Arc::new(plan));
-        let scripts = Arc::new(CompiledScenarios::new(Arc::clone(&plan)));
-        self.plans.insert(digest, KnownPlan { plan, scripts, schedule, changed: None });
+        self.plans.keep(digest, plan);
     }
 
     /// Accepts a whole lease whose plan is known, or none of it. `began`: when the load of its run began.
@@ -423,117 +392,5 @@ pub(crate) enum LeaseError {
     NoStart,
 }
 
-/// A lane of a load with the changes of its rate.
-fn changed_lane<'a>(
-    schedule: &'a Schedule,
-    known: &'a mut Option<(usize, Lane)>,
-    index: usize,
-    rates: &[v1::RateChange],
-) -> Option<&'a Lane> {
-    let lane = schedule.lanes().get(index)?;
-    if rates.is_empty() {
-        return Some(lane);
-    }
-    let change = |wire: &v1::RateChange| RateChange { from: Duration::from_micros(wire.from_micros), rate: wire.rate };
-    let rates: Vec<RateChange> = rates.iter().map(change).collect();
-    if known.as_ref().is_none_or(|(known, lane)| *known != index || lane.rates() != rates) {
-        // Gaps are drawn for the new rate: not for each lease.
-        *known = Some((index, lane.with_rates(&rates)));
-    }
-    known.as_ref().map(|(_, lane)| lane)
-}
-
-fn fewest_at_hand(slots: u32) -> u32 {
-    (slots / 2).max(1)
-}
-
-/// Neighbouring attempts of one run and epoch as one range.
-fn ranges(attempts: BTreeSet<&Attempt>) -> Vec<v1::Held> {
-    let mut sorted: Vec<&Attempt> = attempts.into_iter().collect();
-    sorted.sort_by(|a, b| (&a.run, a.epoch, a.trial).cmp(&(&b.run, b.epoch, b.trial)));
-    let mut ranges: Vec<v1::Held> = Vec::new();
-    for attempt in sorted {
-        match ranges.last_mut() {
-            Some(last)
-                if last.run == attempt.run.as_str() && last.epoch == attempt.epoch && last.end == attempt.trial =>
-            {
-                last.end += 1
-            }
-            _ => ranges.push(v1::Held {
-                run: attempt.run.as_str().to_owned(),
-                first: attempt.trial,
-                end: attempt.trial + 1,
-                epoch: attempt.epoch,
-            }),
-        }
-    }
-    ranges
-}
-
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::{
-        admission::Admission,
-        fakes::{self, Cast},
-    };
-
-    #[test]
-    fn plans_without_held_trials_are_dropped() {
-        let outbox = Outbox::new(Admission::new());
-        let mut executor = Executor::new(1, Cast::plain().resources(), outbox, Admission::new());
-        let steps = json!([{ "input": "hello" }]);
-        let mut first = None;
-        for number in 0..100 {
-            let plan = fakes::plan(&fakes::scenario(steps.clone(), json!({ "name": number.to_string() })), 10);
-            let digest = plan.digest();
-            executor.learn(digest.clone(), plan.to_json().as_bytes()).unwrap();
-            assert!(executor.knows(&digest) && executor.plans.len() <= KEPT_PLANS, "{number}");
-            if first.is_none() {
-                let plan_digest = digest.as_str().to_owned();
-                let run = "r".to_owned();
-                let lease = v1::Lease { run, plan_digest, first: 3, end: 4, epoch: 1, ..v1::Lease::default() };
-                executor.accept(&lease, None).unwrap();
-                let too_far = v1::Lease { end: 11, ..lease };
-                assert!(matches!(executor.accept(&too_far, None), Err(LeaseError::Plan(_))));
-                assert_eq!(executor.waiting.len(), 1, "all of a lease or nothing");
-                first = Some(digest);
-            }
-        }
-        assert!(executor.knows(&first.expect("a hundred plans")), "of the first plan a trial is held");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn quick_trials_are_claimed_in_larger_numbers() {
-        let mut executor =
-            Executor::new(10, Cast::plain().resources(), Outbox::new(Admission::new()), Admission::new());
-        executor.pace(Instant::now());
-        assert_eq!(executor.wanted(), 15);
-        let paced = |executor: &mut Executor, after| {
-            let now = Instant::now();
-            executor.granted(now);
-            executor.pace(now + after);
-            executor.wanted()
-        };
-        let quick: Vec<u32> = (0..6).map(|_| paced(&mut executor, SOON / 2)).collect();
-        assert_eq!(quick, [20, 30, 50, 90, 90, 90]);
-        let slow: Vec<u32> = (0..6).map(|_| paced(&mut executor, SOON)).collect();
-        assert_eq!(slow, [50, 30, 20, 15, 15, 15]);
-    }
-
-    #[test]
-    fn spending_in_flight_is_bounded_as_reported() {
-        assert_eq!(llm::price::ASSUMED_OUTPUT_TOKENS, record::call::ASSUMED_OUTPUT_TOKENS);
-    }
-
-    #[test]
-    fn neighbours_are_one_range() {
-        let attempt = |trial, epoch| Attempt { run: RunId::new("r"), trial, epoch };
-        let all = [attempt(3, 1), attempt(1, 1), attempt(2, 1), attempt(4, 2), attempt(6, 1)];
-        let held = ranges(all.iter().collect());
-        let shape: Vec<_> = held.iter().map(|held| (held.first, held.end, held.epoch)).collect();
-        assert_eq!(shape, [(1, 4, 1), (6, 7, 1), (4, 5, 2)]);
-    }
-}
+mod tests;

@@ -10,6 +10,7 @@ pub mod alone;
 pub mod custom_check;
 pub mod environment;
 pub mod pacer;
+pub mod rerun;
 pub mod resources;
 pub mod spent;
 pub mod state_host;

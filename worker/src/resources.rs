@@ -13,7 +13,7 @@ use record::{Failure, FailureKind};
 use scenario::{Asks, Measure};
 
 use crate::{
-    custom_check::CustomCheck, environment::Execution, state_host::StateHost, termination::hook::Hook,
+    custom_check::CustomCheck, environment::Execution, rerun::Rerun, state_host::StateHost, termination::hook::Hook,
     tool_server::ToolServer,
 };
 
@@ -42,6 +42,8 @@ pub struct Resources {
     pub unsettled: Box<dyn Fn() -> i64 + Send + Sync>,
     /// The limits of all endpoints and agents. The worker uses its share of each.
     pub limits: Vec<Arc<llm::limit::Limiter>>,
+    /// Recorded trials that are judged again or said again; `None`: trials are played.
+    pub rerun: Option<Rerun>,
 }
 
 /// The language models of gabfest's own roles. [`llm::Absent`] replaces a model without a key.

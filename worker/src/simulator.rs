@@ -36,10 +36,18 @@ pub(crate) struct Drafted {
     pub(crate) calls: Vec<ToolCall>,
 }
 
+/// A refused draft that can be sent: its faults, if any, are minor.
+#[derive(Debug)]
+struct Spare {
+    draft: Draft,
+    found: Vec<Found>,
+    is_doubted: bool,
+}
+
 /// Asks `model` for the person's next line. Silence, a cut answer and an objection each cost at most one more call.
 ///
-/// A draft with a fault is refused at most twice: the prompt then gives the reason ([`Refusal`]), and the temperature rises.
-/// After that, a draft with a minor fault is sent, the last one or else the first one. If all have a critical fault, the line fails.
+/// A draft with a fault, or in doubt, is refused at most twice: the prompt then gives the reason ([`Refusal`]), and the temperature
+/// rises. After that, the last draft is sent, or a [spare](Spare) one that is better. If all have a critical fault, the line fails.
 ///
 /// `context`: of the first call. `debug`: keep the prompt. `tools`: the user's. `faults`: collects the faults of the
 /// drafts.
@@ -57,8 +65,7 @@ pub(crate) async fn draft(
     let mut request = request(user, situation, messages, schema, context);
     let (mut was_silent, mut was_cut, mut was_objected, mut calls) = (false, false, false, 0);
     let mut refusal = Refusal::default();
-    // The first draft whose faults are minor: better than a later one with a critical fault.
-    let mut passable: Option<(Draft, Vec<Found>)> = None;
+    let mut spare: Option<Spare> = None;
     let mut made: Vec<ToolCall> = Vec::new();
     loop {
         let reply = model.ask(&request).await.map_err(|error| failure(&error))?;
@@ -102,22 +109,27 @@ pub(crate) async fn draft(
             let situation = &Situation { calls: &made, ..*situation };
             let found = user.faults(&draft, instructions(&request), situation);
             let objection = user.objection(&draft, situation).filter(|_| !was_objected);
-            if refusal.drafts() < MOST_SENT_BACK && (objection.is_some() || !found.is_empty()) {
+            let doubt = user.doubt(&draft, situation);
+            if refusal.drafts() < MOST_SENT_BACK && (objection.is_some() || doubt.is_some() || !found.is_empty()) {
                 was_objected |= objection.is_some();
                 let is_passable = objection.is_none() && !is_critical(&found);
-                refusal.add(&found, objection);
+                refusal.add(&found, doubt.as_ref(), objection);
                 faults.extend(found.iter().cloned().map(|fault| kept(fault, false)));
-                if is_passable && passable.is_none() {
-                    passable = Some((draft, found));
+                let is_better = spare.as_ref().is_none_or(|spare| spare.is_doubted && doubt.is_none());
+                if is_passable && is_better {
+                    spare = Some(Spare { draft, found, is_doubted: doubt.is_some() });
                 }
                 // What the tools have said stays behind the new prompt.
                 let again = user.prompt(situation, Some(&refusal)).map_err(|error| misconfigured(&error))?;
                 request.messages.splice(..prompted, again.messages);
                 request.temperature = Some(refusal.warmer(user.simulator().temperature));
             } else {
-                let (draft, found) = if is_critical(&found) {
+                let is_critical = is_critical(&found);
+                let better = spare.filter(|spare| is_critical || doubt.is_some() && !spare.is_doubted);
+                let (draft, found) = if is_critical || better.is_some() {
                     faults.extend(found.into_iter().map(|fault| kept(fault, false)));
-                    passable.ok_or_else(|| at_fault(refusal.drafts() + 1, faults))?
+                    let Spare { draft, found, .. } = better.ok_or_else(|| at_fault(refusal.drafts() + 1, faults))?;
+                    (draft, found)
                 } else {
                     (draft, found)
                 };

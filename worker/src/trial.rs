@@ -4,6 +4,7 @@
 //! [`judge`] applies checks to it. All of them change one [`stage`]: the transcript, the line to the agent, the judgments.
 //! [`conclusion`] turns it into a record.
 
+mod again;
 mod agent_calls;
 mod agent_line;
 mod battery;
@@ -15,6 +16,7 @@ mod judge;
 mod judge_pool;
 mod next_line;
 mod opening;
+mod recorded_lines;
 mod say;
 mod size;
 mod stage;
@@ -41,6 +43,7 @@ use crate::{
     compiled::CompiledScenario,
     environment::{Environment as _, Execution},
     outbox::Outbox,
+    rerun::Again,
     resources::Resources,
 };
 
@@ -59,6 +62,10 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
             return;
         }
     };
+    if let Some(rerun) = resources.rerun.clone().filter(|rerun| rerun.what == Again::Judge) {
+        Box::pin(again::play(ticket, script, resources, (outbox, admission), &rerun)).await;
+        return;
+    }
     if let Some((verdict, failure)) = refusal(&script, &resources) {
         end_unplayed(&ticket, verdict, failure, &resources, &outbox);
         return;
@@ -150,6 +157,9 @@ fn check_refusal(check: &Check, resources: &Resources) -> Option<(Verdict, Failu
 }
 
 async fn set_up(stage: &mut Stage) -> Result<(), Failure> {
+    if let Some(rerun) = stage.resources.rerun.clone() {
+        Box::pin(again::lines(stage, &rerun)).await?;
+    }
     let databases = &stage.resources.databases;
     Box::pin(stage.environment.set_up(databases)).await?;
     stage.tables = Box::pin(Tables::read(&stage.script.scenario, &stage.resources)).await?;

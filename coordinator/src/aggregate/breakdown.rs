@@ -233,6 +233,7 @@ mod tests {
             extra: Vec::new(),
             exclude: Vec::new(),
             excluded: 0,
+            cover: None,
             environment: Default::default(),
             rows: None,
         };
@@ -257,6 +258,7 @@ mod tests {
             think_time: false,
             load: None,
             decide: None,
+            origin: None,
             goodput: None,
         };
         let tables = Tables::of(&Breakdown::of(std::sync::Arc::new(parts(&plan))));

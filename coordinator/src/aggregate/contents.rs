@@ -6,7 +6,8 @@ use record::summary::{Contents, ScenarioContent, scenario_key};
 use scenario::{Digest, Persona, Plan, plan::Group};
 use serde_json::json;
 
-pub(super) fn of(plan: &Plan) -> Contents {
+#[must_use]
+pub fn of(plan: &Plan) -> Contents {
     let mut scenarios: BTreeMap<String, ScenarioContent> = BTreeMap::new();
     for group in &plan.groups {
         let key = scenario_key(&group.source.path, &group.name);

@@ -116,11 +116,13 @@ pub(super) fn of(
         decisions: recovered.decisions.iter().map(|decision| decision_of(decision, row.started_at)).collect(),
         // The digests read the whole plan, so live figures go without.
         contents: (row.state != RunState::Running).then(|| contents::of(plan)),
+        origin: plan.origin.clone(),
     };
     let weighted_success_rate = success::weighted(scenarios.values().map(|(weight, counts)| (*weight, counts)));
     let of_scenarios =
         |n: fn(&Counts) -> u64| clustered::rate(scenarios.values().map(|(_, counts)| (counts.pass, n(counts))));
     let (success_rate, scope) = of_scenarios(Counts::conclusive);
+    let design_effect = scope.design_effect.unwrap_or(1.0);
     let (judged_pass_rate, _) = of_scenarios(Counts::judged);
     let summary = Totals {
         success_rate,
@@ -154,13 +156,15 @@ pub(super) fn of(
         series: tally.slices.figures(),
         by_check: checks,
         simulated_user: user_faults::of(&tally.users, &tally.total),
-        judges: judges::of(&tally.judges),
+        judges: judges::of(&tally.judges, plan.gates.judges.as_ref(), design_effect),
         custom_checks: custom_checks::of(&tally.custom_checks),
         metrics,
         load,
         transcripts: (!plan.transcripts.is_all())
             .then_some(KeptTranscripts { kept: plan.transcripts, dropped: tally.dropped_transcripts }),
         sequential: suite.map(reason::summary),
+        // Filled in at the end of the run, by who has the history.
+        past: None,
         // Filled in by the callers, which read the store.
         losses: Vec::new(),
         unreadable: Unreadable::default(),

@@ -31,6 +31,7 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         extra: Vec::new(),
         exclude: Vec::new(),
         excluded: 0,
+        cover: None,
         environment: Default::default(),
         rows: None,
     };
@@ -51,6 +52,7 @@ pub(crate) fn plan(scenarios: usize, repeats: u32) -> Plan {
         think_time: false,
         load: None,
         decide: None,
+        origin: None,
         goodput: None,
     }
 }

@@ -5,7 +5,13 @@ use std::{sync::Arc, time::Duration};
 use llm::{endpoint::Layers, price};
 
 use crate::{
-    Agent, connection::Connected, model::ModelAgent, section::Section, settings::Settings, surroundings::Surroundings,
+    Agent,
+    connection::{Connected, Connection},
+    model::ModelAgent,
+    section::Section,
+    settings::Settings,
+    surroundings::Surroundings,
+    unconnected::Unconnected,
 };
 
 /// Why an agent cannot be created.
@@ -32,10 +38,15 @@ pub fn connect(name: &str, settings: &Settings, surroundings: &Surroundings) -> 
         return Err(Error::Misfit(format!("{key} {reason}")));
     }
     let Some(section) = settings.sections().into_iter().next() else { return Ok(None) };
-    let connection = section.connect(name, surroundings).map_err(Error::Section)?;
+    let connection: Box<dyn Connection> = match surroundings.tape.is_replay() {
+        // No key is read, no program is started, and nothing is connected.
+        true => Box::new(Unconnected::new(name)),
+        false => section.connect(name, surroundings).map_err(Error::Section)?,
+    };
     let history = settings.history.unwrap_or_else(|| section.usual_history());
     let calls_tools = section.calls_tools() && settings.tool_addresses.unwrap_or(true);
-    Ok(Some(Arc::new(Connected::new(name, connection, layers(settings, section), history, calls_tools))))
+    let agent = Connected::new(name, connection, layers(settings, section), history, calls_tools);
+    Ok(Some(Arc::new(agent.on_tape(surroundings.tape.clone()))))
 }
 
 fn layers(settings: &Settings, section: &dyn Section) -> Layers {

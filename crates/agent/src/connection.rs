@@ -6,7 +6,7 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use llm::{Call, MessageRole, Named as _, endpoint::Layers, limit::Limiter};
+use llm::{Call, MessageRole, Named as _, cassette::Tape, endpoint::Layers, limit::Limiter};
 use record::FailureKind;
 use scenario::{Message, ids::seed_of};
 
@@ -46,6 +46,7 @@ pub(crate) struct Connected {
     layers: Layers,
     history: History,
     calls_tools: bool,
+    tape: Tape,
 }
 
 impl Connected {
@@ -57,7 +58,12 @@ impl Connected {
         history: History,
         calls_tools: bool,
     ) -> Self {
-        Self { name: name.to_owned(), connection, layers, history, calls_tools }
+        Self { name: name.to_owned(), connection, layers, history, calls_tools, tape: Tape::Off }
+    }
+
+    /// Records its calls, or answers them from a recording.
+    pub(crate) fn on_tape(self, tape: Tape) -> Self {
+        Self { tape, ..self }
     }
 }
 
@@ -91,7 +97,7 @@ impl Agent for Connected {
         if let Some(reason) = self.unready() {
             return Err(Error::before(FailureKind::Misconfigured, reason));
         }
-        let agent = self.layers.wrap::<Request>(self.connection.open(&start)?);
+        let agent = self.tape.around(self.layers.wrap::<Request>(self.connection.open(&start)?));
         let mut request = Request { context: start.context, ..Request::default() };
         "agent".clone_into(&mut request.context.role);
         request.context.conversation = start.conversation;

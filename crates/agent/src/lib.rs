@@ -39,6 +39,7 @@ mod surroundings;
 pub mod template;
 mod terminal;
 pub mod tools;
+mod unconnected;
 pub mod websocket;
 
 pub use agent::{Agent, Error, Exchange, Reply, Session, Spent, Start};

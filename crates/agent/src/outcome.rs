@@ -46,9 +46,10 @@ pub(crate) fn error_of(failed: llm::Failed) -> Error {
         llm::Error::Unreachable { status: None, .. } => FailureKind::AgentUnreachable,
         llm::Error::OutOfResources { .. } => FailureKind::OutOfResources,
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
-        llm::Error::Unsupported { .. } | llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => {
-            FailureKind::Misconfigured
-        }
+        llm::Error::Unsupported { .. }
+        | llm::Error::Unwritable { .. }
+        | llm::Error::NoKey { .. }
+        | llm::Error::NotRecorded { .. } => FailureKind::Misconfigured,
     };
     let spent = if error.may_have_been_charged() { Spent::Unknown } else { Spent::Nothing };
     Error { effort, ..Error::new(kind, error.to_string(), spent) }

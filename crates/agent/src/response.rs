@@ -5,9 +5,10 @@ use llm::{
     chat::{self, Finish},
 };
 use record::turn::{Note, Said, ToolCall};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Response {
     pub(crate) text: String,
     /// Every message, in order, if there are several; otherwise empty.

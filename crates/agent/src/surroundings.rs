@@ -19,4 +19,6 @@ pub struct Surroundings {
     pub terminal: Option<Arc<dyn Terminal>>,
     /// Keys from the command line, by the agent's name; they take precedence over those in the settings.
     pub keys: BTreeMap<String, SecretString>,
+    /// Records the calls to agents, or answers them.
+    pub tape: llm::cassette::Tape,
 }

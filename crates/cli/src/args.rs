@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use scenario::plan::Transcripts;
+use scenario::plan::{MOST_COVERED, Transcripts};
 
 use crate::load::flags::LoadFlags;
 
@@ -29,7 +29,7 @@ where
 #[derive(Debug, clap::Args)]
 pub(crate) struct Selection {
     /// Scenario and matrix files, or folders of them
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Play each case N times [default: the number in the files, or 1]
     #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u32>(1..=u64::from(u32::MAX)))]
@@ -67,6 +67,8 @@ pub(crate) struct Selection {
     /// Leave out cases that have all of these values; repeat to leave out more
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub(crate) exclude: Vec<String>,
+    #[command(flatten)]
+    pub(crate) cover: CoverFlag,
     /// What a figure of the run must be, such as `p99(ttft) < 2s for 60s, abort` or `cost < 20`; repeat for several
     #[arg(long = "objective", value_name = "OBJECTIVE")]
     pub(crate) objectives: Vec<String>,
@@ -99,8 +101,65 @@ pub(crate) struct Selection {
     pub(crate) max_trials: u64,
 }
 
+impl Selection {
+    /// A flag that selects from the scenarios of PATH.
+    pub(crate) fn narrowing(&self) -> Option<&'static str> {
+        let given = [
+            ("--repeats", self.repeats.is_some()),
+            ("--decide", self.decide),
+            ("--personas", !self.personas.is_empty()),
+            ("--set", !self.set.is_empty()),
+            ("--compat", self.compat.is_some()),
+            ("--agent", !self.agents.is_empty()),
+            ("--filter", self.filter.is_some()),
+            ("--tag", !self.tags.is_empty()),
+            ("--exclude-tag", !self.exclude_tags.is_empty()),
+            ("--where", !self.conditions.is_empty()),
+            ("--exclude", !self.exclude.is_empty()),
+            ("--cover", self.cover.cover.is_some()),
+            ("--seed", self.seed != 0),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+    }
+}
+
 fn transcripts() -> impl TypedValueParser<Value = Transcripts> {
     PossibleValuesParser::new(Transcripts::NAMES).map(|name| Transcripts::named(&name).unwrap_or_default())
+}
+
+/// Which combinations of axes are played: shared by everything that plans.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct CoverFlag {
+    /// Of the combinations of axes, rows and personas play as few as have every combination of the values of any T of them: 2 covers
+    /// every pair; `all` plays all [default: `cover` in the settings, else all]
+    #[arg(long, value_name = "T", value_parser = covered)]
+    cover: Option<Covered>,
+}
+
+/// `1` to `3`, or `all`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Covered {
+    All,
+    Any(u32),
+}
+
+fn covered(text: &str) -> Result<Covered, String> {
+    if text == "all" {
+        return Ok(Covered::All);
+    }
+    let strength = text.parse().ok().filter(|strength| (1..=MOST_COVERED).contains(strength));
+    strength.map(Covered::Any).ok_or_else(|| format!("expected 1 to {MOST_COVERED}, or `all`"))
+}
+
+impl CoverFlag {
+    /// The flag, or else the settings.
+    pub(crate) fn strength(self, settings: Option<u32>) -> Option<u32> {
+        match self.cover {
+            Some(Covered::All) => None,
+            Some(Covered::Any(strength)) => Some(strength),
+            None => settings,
+        }
+    }
 }
 
 /// The source of the settings: shared by all subcommands that read them.
@@ -174,6 +233,7 @@ mod tests {
             ("run . --seed abc", "'--seed <N>': expected a whole number from 0 to 18446744073709551615"),
             ("run . --slots 1.5", "'--slots <N>': expected a whole number from 1 to 100000"),
             ("run . --max-trials -5", "'--max-trials <N>': expected a whole number from 1 to 10000000"),
+            ("run . --cover 4", "'--cover <T>': expected 1 to 3, or `all`"),
             ("run . --iterations x", "'--iterations <N>': expected a whole number from 1 to 10000000"),
             ("worker --grace x", "'--grace <S>': expected a whole number from 0 to 31536000"),
             ("worker --patience x", "'--patience <S>': expected a whole number from 0 to 31536000"),

@@ -1,12 +1,14 @@
 //! Builds a worker's resources from the settings: each endpoint is opened once and shared.
 
+pub(crate) mod judging;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
 use anyhow::{Context as _, anyhow};
-use llm::{endpoint::Endpoint, retry::Policy};
+use llm::{cassette::Tape, endpoint::Endpoint, retry::Policy};
 use scenario::Plan;
 use telemetry::Traces;
 use worker::{
@@ -35,8 +37,19 @@ pub(crate) async fn resources(
     capacity: &Capacity,
     observed: Option<&Observed>,
 ) -> anyhow::Result<Resources> {
+    resources_on(&Tape::Off, read, addresses, capacity, observed).await
+}
+
+/// The same with a tape around every call to an agent or a model. In a replay no endpoint is connected and no key is read.
+pub(crate) async fn resources_on(
+    tape: &Tape,
+    read: &Read,
+    addresses: &[String],
+    capacity: &Capacity,
+    observed: Option<&Observed>,
+) -> anyhow::Result<Resources> {
     let settings = &read.settings;
-    let mut endpoints = Endpoints { settings, opened: BTreeMap::new(), places: BTreeMap::new() };
+    let mut endpoints = Endpoints::new(settings, tape.clone());
     let mut agents = BTreeMap::new();
     let mock = agent::Settings {
         kind: agent::settings::Kind::Mock,
@@ -51,6 +64,7 @@ pub(crate) async fn resources(
         slots: slots(read, capacity),
         terminal: agent::interactive::OwnTerminal::find(),
         keys: read.keys.clone(),
+        tape: tape.clone(),
     };
     for key in read.keys.values() {
         redact::register(secrecy::ExposeSecret::expose_secret(key));
@@ -70,14 +84,14 @@ pub(crate) async fn resources(
                 return Err(usage(anyhow!("agents.{name} names no endpoint")));
             }
         };
-        let model = endpoints.open(endpoint)?.chat(Policy::agent());
+        let model = endpoints.of_agent(endpoint)?;
         endpoints.is_agent(endpoint, &name);
         agents.insert(name.clone(), agent::build(&name, &agent, model));
     }
     for address in addresses {
         addresses::check(address)?;
         let endpoint = llm::endpoint::Settings { url: Some(address.clone()), ..Default::default() };
-        let model = endpoints.open_as(address, &endpoint)?.chat(Policy::agent());
+        let model = endpoints.of_agent_as(address, &endpoint)?;
         agents.insert(address.clone(), agent::build(address, &agent::Settings::default(), model));
     }
     let by_type = settings
@@ -89,10 +103,12 @@ pub(crate) async fn resources(
         user_sim: endpoints.chat(settings.roles.user_sim.as_deref().unwrap_or(MOCK))?,
         judge: endpoints.chat(settings.roles.judge.as_deref().unwrap_or(MOCK))?,
         by_type,
-        scores: scores::models(&settings.scores, &mut |name| endpoints.find(name)).await?,
+        scores: scores::models(&settings.scores, tape, &mut |name| endpoints.find(name)).await?,
         judge_max_tokens: settings.roles.judge_max_tokens,
     };
     let execution = match capacity.allow_exec {
+        // What programs did is not recorded, so a run with programs is not replayed.
+        _ if tape.is_replay() => Execution::Off,
         None => Execution::Off,
         Some(AllowExec::Sandbox) => Execution::sandboxed(variables_of_programs(read), Limits::default()),
         Some(AllowExec::Host) => Execution::host(variables_of_programs(read), Limits::default()),
@@ -109,10 +125,10 @@ pub(crate) async fn resources(
     Ok(Resources {
         agents,
         models,
-        hooks: hooks(settings)?,
-        checks: checks(read, &execution)?,
-        state_hosts: state_hosts(settings)?,
-        databases: databases(settings)?,
+        hooks: if tape.is_replay() { BTreeMap::new() } else { hooks(settings)? },
+        checks: if tape.is_replay() { BTreeMap::new() } else { checks(read, &execution)? },
+        state_hosts: if tape.is_replay() { BTreeMap::new() } else { state_hosts(settings)? },
+        databases: if tape.is_replay() { BTreeMap::new() } else { databases(settings)? },
         execution,
         tool_server: tool_server(settings, capacity)?,
         now_millis: clock::now_millis,
@@ -123,12 +139,13 @@ pub(crate) async fn resources(
             let endpoints: i64 = opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum();
             connected.iter().map(|agent| agent.unsettled_nanos()).sum::<i64>() + endpoints
         }),
+        rerun: None,
     })
 }
 
 /// An endpoint of the settings, or its missing key.
 pub(crate) fn endpoint(settings: &Settings, name: &str) -> anyhow::Result<Result<Arc<Endpoint>, llm::Absent>> {
-    Endpoints { settings, opened: BTreeMap::new(), places: BTreeMap::new() }.find(name)
+    Endpoints::new(settings, Tape::Off).find(name)
 }
 
 /// The address and the url come from the same place: an address on the command line does not use the url of the
@@ -192,16 +209,45 @@ struct Endpoints<'a> {
     opened: BTreeMap<String, Arc<Endpoint>>,
     /// The addresses of endpoints for traces and metrics, including agents under their own names.
     places: BTreeMap<String, telemetry::Endpoint>,
+    tape: Tape,
 }
 
-impl Endpoints<'_> {
+impl<'a> Endpoints<'a> {
+    fn new(settings: &'a Settings, tape: Tape) -> Self {
+        Self { settings, opened: BTreeMap::new(), places: BTreeMap::new(), tape }
+    }
+
+    /// The chat model of an agent.
+    fn of_agent(&mut self, name: &str) -> anyhow::Result<Arc<dyn llm::Chat>> {
+        match self.settings.endpoints.get(name) {
+            Some(settings) => self.of_agent_as(name, &settings.clone()),
+            None => {
+                let model = self.open(name)?.chat(Policy::agent());
+                Ok(self.tape.chat(model))
+            }
+        }
+    }
+
+    fn of_agent_as(&mut self, name: &str, settings: &llm::endpoint::Settings) -> anyhow::Result<Arc<dyn llm::Chat>> {
+        let model = match self.tape.is_replay() {
+            true => Endpoint::unasked(name, settings),
+            false => self.open_as(name, settings)?.chat(Policy::agent()),
+        };
+        Ok(self.tape.chat(model))
+    }
+
     /// A chat model for gabfest's own questions. If its key is missing it is [`llm::Absent`]: everything that needs it
     /// is skipped and reported, and the rest is played.
     fn chat(&mut self, name: &str) -> anyhow::Result<Arc<dyn llm::Chat>> {
-        Ok(match self.find(name)? {
+        let recorded = self.settings.endpoints.get(name).filter(|_| self.tape.is_replay());
+        if let Some(settings) = recorded {
+            return Ok(self.tape.chat(Endpoint::unasked(name, settings)));
+        }
+        let model: Arc<dyn llm::Chat> = match self.find(name)? {
             Ok(endpoint) => endpoint.chat(Policy::model()),
             Err(absent) => Arc::new(absent),
-        })
+        };
+        Ok(self.tape.chat(model))
     }
 
     fn find(&mut self, name: &str) -> anyhow::Result<Result<Arc<Endpoint>, llm::Absent>> {

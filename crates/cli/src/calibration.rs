@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use record::summary::Rate;
-use scenario::plan::{JudgeGate, MeasuredJudges};
+use scenario::plan::{Agreeing, JudgeGate, MeasuredCriterion, MeasuredJudges};
 use serde::{Deserialize, Serialize};
 
 use crate::{exit::usage, settings::Read};
@@ -41,7 +41,24 @@ pub(crate) struct Measured {
     pub(crate) specificity: Rate,
     pub(crate) seed_flips: Rate,
     pub(crate) attacks: Rate,
+    /// Criteria with at least [`LEAST_OF_CRITERION`] items, ascending. Files of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) criteria: Vec<OfCriterion>,
 }
+
+/// The figures on the labels of one criterion.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct OfCriterion {
+    /// As ballots name it.
+    pub(crate) criterion: String,
+    pub(crate) items: u64,
+    pub(crate) kappa: Rate,
+    pub(crate) sensitivity: Rate,
+    pub(crate) specificity: Rate,
+}
+
+/// Fewer items say too little about a judge.
+pub(crate) const LEAST_OF_CRITERION: u64 = 20;
 
 /// The file of measurements.
 pub(crate) fn path(read: &Read) -> PathBuf {
@@ -57,14 +74,38 @@ pub(crate) fn keep(path: &Path, measured: Measured) -> anyhow::Result<()> {
     std::fs::write(path, text + "\n").with_context(|| format!("failed to write {}", path.display()))
 }
 
-/// The judge gate of a plan: `gates.judges`, with all measurements.
+/// What a plan knows of judges: all measurements, and the floor of `gates.judges`. `None`: neither.
 pub(crate) fn gate(settings: &Read) -> anyhow::Result<Option<JudgeGate>> {
-    let Some(gate) = settings.settings.gates.judges else { return Ok(None) };
-    let measured = read(&path(settings))?.into_iter().filter_map(|measured| {
-        let Measured { judges, ballots, kappa, date, .. } = measured;
-        Some(MeasuredJudges { judges, ballots, kappa: kappa.estimate?, date })
-    });
-    Ok(Some(JudgeGate { min_kappa: gate.min_kappa, measured: measured.collect() }))
+    let min_kappa = settings.settings.gates.judges.map(|judges| judges.min_kappa);
+    let measured: Vec<MeasuredJudges> = read(&path(settings))?.into_iter().filter_map(Measured::known).collect();
+    let is_known = min_kappa.is_some() || !measured.is_empty();
+    Ok(is_known.then_some(JudgeGate { min_kappa, measured }))
+}
+
+impl Measured {
+    fn known(self) -> Option<MeasuredJudges> {
+        let of_criterion = |found: OfCriterion| {
+            Some(MeasuredCriterion {
+                kappa: found.kappa.estimate?,
+                sensitivity: agreeing(&found.sensitivity),
+                specificity: agreeing(&found.specificity),
+                criterion: found.criterion,
+            })
+        };
+        Some(MeasuredJudges {
+            kappa: self.kappa.estimate?,
+            sensitivity: agreeing(&self.sensitivity),
+            specificity: agreeing(&self.specificity),
+            criteria: self.criteria.into_iter().filter_map(of_criterion).collect(),
+            judges: self.judges,
+            ballots: self.ballots,
+            date: self.date,
+        })
+    }
+}
+
+fn agreeing(rate: &Rate) -> Agreeing {
+    Agreeing { verdicts: (rate.estimate.unwrap_or_default() * rate.n as f64).round() as u64, of: rate.n }
 }
 
 /// No measurements if there is no file.

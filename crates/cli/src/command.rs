@@ -11,12 +11,15 @@ mod init;
 mod judge;
 mod mock;
 mod models;
+mod noise;
 mod pause;
 mod ping;
+mod plan;
 mod preset;
 mod prices;
 mod qnamaker;
 mod rate;
+mod rejudge;
 mod report;
 mod resume;
 mod run;
@@ -87,10 +90,16 @@ pub(crate) enum Command {
     Report(report::Args),
     /// Compare two runs: what is worse, better, slower, dearer, new or gone
     Compare(compare::Args),
+    /// Ask the judged checks of a run again, with another judge, and say which verdicts change
+    Rejudge(Box<rejudge::Args>),
     /// Show which cases are stable, flaky or broken over the nights, and the nights of a case
     History(history::Args),
     /// Show success rate, flakiness, times and cost over the nights
     Trends(trends::Args),
+    /// Say how many repeats find a fall of the success rate, how long they take and what they cost; play nothing
+    Plan(Box<plan::Args>),
+    /// Split the noise of a run between the judge, the agent and the simulated user
+    Noise(Box<noise::Args>),
     /// Continue a run that was interrupted, killed or paused
     Resume(resume::Args),
     /// Write a small working project
@@ -140,6 +149,7 @@ impl Command {
             Self::Submit(submit) => submit.output.quiet,
             Self::Watch(watch) => watch.output.quiet,
             Self::Resume(resume) => resume.quiet,
+            Self::Rejudge(rejudge) => rejudge.output.quiet,
             _ => false,
         }
     }
@@ -156,8 +166,11 @@ impl Command {
             Self::Convert(args) => convert::convert(&args),
             Self::Report(args) => report::report(args).await,
             Self::Compare(args) => compare::compare(&args).await,
+            Self::Rejudge(args) => rejudge::rejudge(*args).await,
             Self::History(args) => history::history(args).await,
             Self::Trends(args) => trends::trends(args).await,
+            Self::Plan(args) => plan::plan(*args).await,
+            Self::Noise(args) => noise::noise(*args).await,
             Self::Resume(args) => resume::resume(args).await,
             Self::Init(args) => init::init(&args),
             Self::Schema(args) => schema::print(&args),

@@ -1,8 +1,9 @@
 //! The output of `--dry-run`: the cases, and an estimate of calls, tokens, time and money.
 
 mod asked;
+mod cover;
 mod curve;
-mod duration;
+pub(crate) mod duration;
 mod load;
 mod odds;
 
@@ -14,7 +15,7 @@ use scenario::{
     estimate::{Estimate, Use, estimate},
 };
 
-use crate::settings::Settings;
+use crate::{replay, settings::Settings};
 
 /// Cases that are listed one by one.
 const LISTED: u64 = 40;
@@ -43,6 +44,7 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
         let _ =
             writeln!(text, "{} by `exclude` of a matrix", plural(excluded, "case is left out", "cases are left out"));
     }
+    text.push_str(&cover::text(plan));
     let cases = plural(size.cases, "case", "cases");
     match &of_load {
         Some(found) => {
@@ -63,6 +65,7 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
         }
     }
     let _ = writeln!(text, "money  {}", money(&size, plan, settings));
+    text.push_str(&replay::not_kept(plan));
     text.push_str(&odds::text(plan));
     let limited = settings.endpoints.values().map(|endpoint| endpoint.limits);
     if limited.chain(settings.agents.values().map(|agent| agent.limits)).any(|limits| limits != Default::default()) {
@@ -88,7 +91,15 @@ fn calls(text: &mut String, size: &Estimate) {
     }
 }
 
-fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
+/// What a run costs, in US dollars.
+pub(crate) struct Money {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// Who has no price.
+    pub(crate) unpriced: Vec<String>,
+}
+
+pub(crate) fn price(size: &Estimate, plan: &Plan, settings: &Settings) -> Money {
     let (mut low, mut high, mut unpriced) = (0.0, 0.0, Vec::new());
     for asked in asked::all(&plan.agents, settings, &size.upper) {
         let Some(price) = &asked.price else {
@@ -103,6 +114,11 @@ fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
         low += cost(asked.part(&size.typical));
         high += cost(asked.part(&size.upper));
     }
+    Money { low, high, unpriced }
+}
+
+fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
+    let Money { low, high, unpriced } = price(size, plan, settings);
     let known = if high > 0.0 { format!("${low:.2} to ${high:.2}") } else { "nothing".to_owned() };
     if unpriced.is_empty() { known } else { format!("{known}, plus calls without a price: {}", unpriced.join(", ")) }
 }

@@ -58,7 +58,7 @@ pub(crate) async fn each_trial(
 }
 
 /// Reads one trial. An unreadable trial is reported as such, and the export continues.
-fn read(exported: v1::ExportedTrial) -> anyhow::Result<Exported> {
+pub(crate) fn read(exported: v1::ExportedTrial) -> anyhow::Result<Exported> {
     let v1::ExportedTrial { trial, turns, unreadable } = exported;
     let trial = trial.context("a trial came without its record")?;
     let (planned, epoch) = (planned(&trial), trial.epoch);

@@ -13,10 +13,11 @@ use crate::{
     diagnostics,
     exit::Exit,
     export::{self, Exported},
+    past::{self, Lookback},
     patience::{Away, Patience},
     regression::{self, Baseline},
     screen::screen,
-    stdout,
+    sentinels, stdout,
 };
 
 /// What the end of a run shows.
@@ -26,6 +27,13 @@ pub(crate) struct Shown<'a> {
     pub(crate) quiet: bool,
     /// The earlier run to compare with.
     pub(crate) baseline: Option<&'a Baseline>,
+    /// What the history knows of it; `None`: the report keeps what it knew when the run ended.
+    pub(crate) past: Option<&'a Lookback>,
+}
+
+impl Shown<'_> {
+    /// A report that is written again.
+    pub(crate) const AGAIN: Shown<'static> = Shown { quiet: true, baseline: None, past: None };
 }
 
 /// Reads the numbers and every trial, writes the run's files, and prints the summary.
@@ -40,7 +48,7 @@ pub(crate) async fn report(
     trouble: &str,
     patience: Patience,
 ) -> anyhow::Result<Exit> {
-    let (mut summary, written, hints) = write(client, run, folder, shown.baseline, patience).await?;
+    let (mut summary, written, hints) = write(client, run, folder, shown, patience).await?;
     if !shown.quiet {
         let found = written.found.clone();
         // With a baseline, the whole comparison is printed below.
@@ -56,6 +64,7 @@ pub(crate) async fn report(
             )?;
         }
     }
+    past::warn(&summary);
     if !trouble.is_empty() {
         // A store that failed could not keep the reason.
         summary.run.stopped.get_or_insert_with(|| trouble.to_owned());
@@ -68,11 +77,11 @@ pub(crate) async fn write(
     client: &mut Client,
     run: &RunId,
     folder: &Path,
-    baseline: Option<&Baseline>,
+    shown: Shown<'_>,
     patience: Patience,
 ) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
     let is_new = !folder.exists();
-    let written = write_files(client, run, folder, baseline, patience).await;
+    let written = write_files(client, run, folder, shown, patience).await;
     if written.is_err() && is_new {
         // Removes the folder only if it is empty.
         let _ = std::fs::remove_dir(folder);
@@ -84,7 +93,7 @@ async fn write_files(
     client: &mut Client,
     run: &RunId,
     folder: &Path,
-    baseline: Option<&Baseline>,
+    Shown { baseline, past, .. }: Shown<'_>,
     patience: Patience,
 ) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
     let mut summary = summary(client, run, patience).await?;
@@ -110,6 +119,13 @@ async fn write_files(
     if let Ok(Some(comparison)) = &comparison {
         writer.compare(comparison.clone());
     }
+    if let Some(drift) = sentinels::drift(folder, run.as_str()) {
+        writer.sentinels(drift);
+    }
+    summary.past = match past {
+        Some(lookback) => lookback.past(&summary, writer.nightly(&summary)).await,
+        None => past::earlier(folder, run),
+    };
     let written = writer.finish(&summary).context("failed to write the report")?;
     // The report is there, whatever the earlier run is like.
     comparison.context("failed to compare with the earlier run")?;

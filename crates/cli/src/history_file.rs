@@ -8,20 +8,16 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use history::History;
-use record::count::plural;
 use scenario::RunId;
 use serde::{Deserialize, Serialize};
-use statistics::{
-    ledger::HALF_LIFE,
-    nights::Night,
-    quarantine::{Alert, alerts},
-};
+use statistics::nights::Night;
 
 use crate::{
     compared, diagnostics,
     exit::{Exit, UsageError, usage},
     report_files,
     run_folder::RUNS,
+    run_labels, sentinels,
 };
 
 const NAME: &str = "history.db";
@@ -30,9 +26,6 @@ const NONE: &str = "none";
 const VARIABLE: &str = "GABFEST_HISTORY";
 /// The file of a run's folder with what its report does not know.
 const ENDED: &str = "ended.json";
-const LONGEST_LABEL: usize = 200;
-/// Nights that a quarantined case is compared with.
-const MOST_BEFORE: usize = 90;
 
 /// Where the history is.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -48,7 +41,7 @@ pub(crate) struct Keeping {
     #[command(flatten)]
     pub(crate) place: Place,
     /// A label of the run in the history, such as `commit=1a2b3c`; repeat for several
-    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = run_labels::label)]
     pub(crate) labels: Vec<(String, String)>,
 }
 
@@ -85,23 +78,6 @@ impl Place {
 /// The history beside the runs of a folder.
 pub(crate) fn beside(runs: &Path) -> PathBuf {
     runs.join(NAME)
-}
-
-fn label(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("a label is NAME=VALUE, such as commit=1a2b3c")?;
-    let (name, value) = (name.trim(), value.trim());
-    match label_fault(name, value) {
-        Some(fault) => Err(fault.to_owned()),
-        None => Ok((name.to_owned(), value.to_owned())),
-    }
-}
-
-/// Why this is no label.
-pub(crate) fn label_fault(name: &str, value: &str) -> Option<&'static str> {
-    if name.is_empty() {
-        return Some("a label has a name");
-    }
-    (name.len() > LONGEST_LABEL || value.len() > LONGEST_LABEL).then_some("a label has at most 200 bytes")
 }
 
 /// How a run ended, in its folder: for `gabfest history import` elsewhere.
@@ -168,12 +144,6 @@ impl Keeping {
         fs::write(&file, ended + "\n").with_context(|| format!("failed to write {}", file.display()))?;
         let night = night(folder)?;
         let mut history = History::open(&path).await?;
-        if night.run.is_night() && night.cells.iter().any(|cell| cell.quarantine.is_some()) {
-            let mut runs = history.runs().await?;
-            runs.retain(|of| of.is_night() && of.id != night.run.id);
-            runs.drain(..runs.len().saturating_sub(MOST_BEFORE));
-            warn_of_quarantined(&history.nights(runs).await?, &night);
-        }
         history.keep(&night).await?;
         Ok(history.close().await?)
     }
@@ -184,15 +154,9 @@ impl Keeping {
     }
 }
 
-/// Warns of quarantined cases of a run that passed less often than the nights before let expect.
-fn warn_of_quarantined(before: &[Night], night: &Night) {
-    for Alert { name, passed, trials, rate, chance, owner } in alerts(before, night, HALF_LIFE) {
-        diagnostics::warn(&format!(
-            "the quarantined case {name} is worse than before: {passed} of {} passed, and before {} did (chance {chance:.4})\nhint: its owner is {owner}",
-            plural(trials, "trial", "trials"),
-            report::percent(rate),
-        ));
-    }
+/// The recorded run that the run in this folder plays or judges again. Such a run is no night.
+pub(crate) fn repeated(folder: &Path) -> anyhow::Result<Option<RunId>> {
+    Ok(report_files::summary(folder)?.run.origin.map(|origin| origin.run))
 }
 
 /// A run, as its folder describes it.
@@ -203,26 +167,19 @@ pub(crate) fn night(folder: &Path) -> anyhow::Result<Night> {
     let places: BTreeMap<&str, usize> =
         summary.cases.iter().enumerate().map(|(place, case)| (case.id.as_str(), place)).collect();
     let mut night = Night::of(&summary, exit_code, ended.map(|ended| ended.labels).unwrap_or_default());
+    night.run.sentinels = sentinels::night(folder, &night.run.id);
     for line in report_files::lines::<compared::Line>(folder, "trials.jsonl")? {
         let line = line.with_context(|| format!("failed to read the trials of {}", folder.display()))?;
         let Some(place) = places.get(line.case_id.as_str()) else { continue };
         let faulty = line.has_faulty_user();
         night.add(*place, &line.into(), faulty);
     }
-    Ok(night)
+    Ok(night.with_failures(report_files::failures(folder, &summary)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_label_is_a_name_and_a_value() {
-        assert_eq!(label("commit = 1a2b"), Ok(("commit".to_owned(), "1a2b".to_owned())));
-        assert_eq!(label("note=a=b"), Ok(("note".to_owned(), "a=b".to_owned())));
-        assert!(label("commit").is_err_and(|reason| reason.contains("NAME=VALUE")));
-        assert!(label("=x").is_err() && label(&format!("x={}", "y".repeat(201))).is_err());
-    }
 
     #[test]
     fn none_is_no_history() {

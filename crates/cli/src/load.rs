@@ -1,5 +1,6 @@
 //! Which load a run plays: `--pace` with a pace of the settings, or `--rate` and `--duration`.
 
+mod fault;
 pub(crate) mod flags;
 pub(crate) mod resolve;
 mod search;

@@ -10,12 +10,17 @@ use statistics::{
         nights::{NightsFound, differences},
         played::Played,
     },
-    ledger::HALF_LIFE,
     nights::{Night, NightCell, NightRun, agent},
     trends::Trends,
 };
 
-use crate::{args::whole, diagnostics, exit::usage, history_file::Place};
+use crate::{
+    args::{Config, whole},
+    diagnostics,
+    exit::usage,
+    history_file::Place,
+    settings::{self, history as history_settings},
+};
 
 /// Older nights weigh less than a thousandth with the default half-life.
 const USUAL_LAST: u32 = 90;
@@ -34,18 +39,24 @@ pub(crate) struct Which {
     /// Only the latest N runs
     #[arg(long, value_name = "N", default_value_t = USUAL_LAST, value_parser = whole::<u32>(1..=1_000_000))]
     last: u32,
-    /// After so many nights, the evidence of a night counts half
-    #[arg(long, value_name = "NIGHTS", default_value_t = HALF_LIFE, value_parser = half_life)]
-    half_life: f64,
+    /// After this many nights, the evidence of a night counts half [default: `history.half_life` in the settings, else 7]
+    #[arg(long, value_name = "NIGHTS", value_parser = half_life)]
+    half_life: Option<f64>,
+    #[command(flatten)]
+    config: Config,
 }
 
 fn half_life(text: &str) -> Result<f64, String> {
-    let nights = text.parse::<f64>().ok().filter(|nights| (0.1..=10_000.0).contains(nights));
+    let nights = text.parse::<f64>().ok().filter(|nights| history_settings::is_half_life(*nights));
     nights.ok_or_else(|| "expected a number of nights from 0.1 to 10000".to_owned())
 }
 
 /// The chosen runs of the history and what follows from them.
 pub(crate) async fn read(which: &Which) -> anyhow::Result<Trends> {
+    let half_life = match which.half_life {
+        Some(nights) => nights,
+        None => history_settings::half_life(settings::file(&which.config).as_deref())?,
+    };
     let mut history = which.place.read().await?;
     let mut runs = history.runs().await?;
     runs.retain(|run| which.has(run));
@@ -56,7 +67,7 @@ pub(crate) async fn read(which: &Which) -> anyhow::Result<Trends> {
     let mut nights = history.nights(runs).await?;
     history.close().await?;
     which.keep_agent(&mut nights);
-    Ok(Trends::of(&nights, which.half_life))
+    Ok(Trends::of(&nights, half_life))
 }
 
 /// What the history says about the difference of two runs; `None` with too few nights of BASE's agents before NEW. A history
@@ -81,7 +92,7 @@ async fn before(place: &Place, base: &Played, new: &Played) -> anyhow::Result<Ve
     let mut runs = history.runs().await?;
     let agents: BTreeSet<String> = base.agents.iter().map(|name| agent(name)).collect();
     runs.retain(|run| {
-        run.is_night()
+        run.is_whole_night()
             && run.id != new.run.id
             && run.started_at < new.run.started_at
             && run.agents.iter().eq(agents.iter())
@@ -102,7 +113,7 @@ impl Which {
     fn keep_agent(&self, nights: &mut [Night]) {
         let Some(agent) = &self.agent else { return };
         for night in nights.iter_mut().filter(|night| night.run.agents.len() > 1) {
-            night.cells.retain(|cell| cell.agent == *agent);
+            night.keep_agent(agent);
             let sum = |of: fn(&NightCell) -> u64| night.cells.iter().map(of).sum::<u64>();
             night.run.success_rate = statistics::interval(sum(|cell| cell.passed), sum(NightCell::trials));
             night.run.trials.planned = sum(|cell| cell.planned);

@@ -213,9 +213,10 @@ fn of_model(error: &llm::Error) -> Fault {
         llm::Error::Unreachable { status: None, .. } => FailureKind::AgentUnreachable,
         llm::Error::OutOfResources { .. } => FailureKind::OutOfResources,
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
-        llm::Error::Unsupported { .. } | llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } => {
-            FailureKind::Misconfigured
-        }
+        llm::Error::Unsupported { .. }
+        | llm::Error::Unwritable { .. }
+        | llm::Error::NoKey { .. }
+        | llm::Error::NotRecorded { .. } => FailureKind::Misconfigured,
     };
     of_agent(kind, &error.to_string())
 }

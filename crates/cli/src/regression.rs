@@ -18,7 +18,7 @@ use statistics::compare::{
 };
 
 use crate::{
-    compared, diagnostics, exit::Exit, history_file::Place, nights, run_folder::RUNS, screen::screen,
+    compared, diagnostics, exit::Exit, history_file::Place, nights, run_folder::RUNS, screen::screen, sentinels,
     settings::Regression, stdout,
 };
 
@@ -93,6 +93,7 @@ impl Baseline {
         let (base, new) = (compared::of_folder(&self.folder)?, compared::with_trials(folder, summary)?);
         let mut found = compare::compare(&base, &new, self.margin);
         found.nights = nights::between(&self.history, &base, &new, &found).await;
+        found.sentinels = sentinels::between((&self.folder, &base.run.id), (folder, &new.run.id));
         for (name, text) in [
             (JSON, report::compare::json(&found)),
             ("compare.md", report::compare::markdown(&found)),

@@ -7,10 +7,11 @@ use std::{
 
 use anyhow::Context as _;
 use record::{Summary, Trial, Turn};
-use report::Selection;
+use report::{Failures, Selection};
 use scenario::RunId;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use statistics::nights::NightFailure;
 
 pub(crate) fn summary(folder: &Path) -> anyhow::Result<Summary> {
     let path = folder.join("report.json");
@@ -48,6 +49,18 @@ pub(crate) fn selection(folder: &Path, summary: &Summary) -> anyhow::Result<Sele
         selection.add(&trial(line, summary).context("failed to read trials.jsonl")?, &turns);
     }
     Ok(selection)
+}
+
+/// The failures of the trials, for the history.
+pub(crate) fn failures(folder: &Path, summary: &Summary) -> anyhow::Result<Vec<NightFailure>> {
+    let mut failures = Failures::default();
+    for line in lines::<Value>(folder, "trials.jsonl")? {
+        let line = line?;
+        if !matches!(line["verdict"].as_str(), Some("PASS" | "CANCELLED")) {
+            failures.add(&trial(line, summary).context("failed to read trials.jsonl")?);
+        }
+    }
+    Ok(failures.nightly(summary))
 }
 
 /// The lines of a file, each as JSON.

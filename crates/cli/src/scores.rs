@@ -7,8 +7,9 @@ use embed::catalogue::SENTENCES;
 use evaluate::scorer::Models;
 use llm::{
     Absent, Measures,
+    cassette::Tape,
     endpoint::Endpoint,
-    measure::{Embed, Extract, Follow, Moderate},
+    measure::{Embed, Extract, Follow, Measurement, Moderate},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,8 +116,12 @@ type Opened = Result<Arc<Endpoint>, Absent>;
 /// The models that the settings choose, each endpoint opened by `open`.
 pub(crate) async fn models(
     settings: &Settings,
+    tape: &Tape,
     open: &mut dyn FnMut(&str) -> anyhow::Result<Opened>,
 ) -> anyhow::Result<Models> {
+    if tape.is_replay() {
+        return Ok(recorded(settings, tape));
+    }
     let hub = settings.hub.as_deref();
     let [similarity, answer, next_sentence, toxicity] = settings.measures();
     let embeddings = match similarity.source {
@@ -127,12 +132,38 @@ pub(crate) async fn models(
         Source::Endpoint(name) => Some(moderations(open(name)?)),
         _ => on_this_machine::<Moderate>(&toxicity, hub).await?,
     };
+    let answers = on_this_machine::<Extract>(&answer, hub).await?;
+    let following = on_this_machine::<Follow>(&next_sentence, hub).await?;
     Ok(Models {
-        similarity: embeddings,
-        answer: on_this_machine::<Extract>(&answer, hub).await?,
-        next_sentence: on_this_machine::<Follow>(&next_sentence, hub).await?,
-        toxicity: moderations,
+        similarity: embeddings.map(|model| tape.measures(model)),
+        answer: answers.map(|model| tape.measures(model)),
+        next_sentence: following.map(|model| tape.measures(model)),
+        toxicity: moderations.map(|model| tape.measures(model)),
     })
+}
+
+/// Models whose scores are recorded: nothing is downloaded, loaded or connected.
+fn recorded(settings: &Settings, tape: &Tape) -> Models {
+    fn of<M: Measurement>(measure: &MeasureSection<'_>, tape: &Tape) -> Option<Arc<dyn Measures<M>>>
+    where
+        llm::measure::Request<M>: llm::cassette::Taped,
+    {
+        let name = match measure.source {
+            Source::Judge => return None,
+            // The same choice as in the recorded run, if the same models are on this machine.
+            Source::Auto if !local::is_kept(measure) => return None,
+            Source::Auto | Source::Embedded => measure.model,
+            Source::Endpoint(name) | Source::Model(name) => name.as_str(),
+        };
+        Some(tape.measures(Arc::new(Absent::new(name, "its scores are recorded"))))
+    }
+    let [similarity, answer, next_sentence, toxicity] = settings.measures();
+    Models {
+        similarity: of(&similarity, tape),
+        answer: of(&answer, tape),
+        next_sentence: of(&next_sentence, tape),
+        toxicity: of(&toxicity, tape),
+    }
 }
 
 fn embeddings(opened: Opened) -> Arc<dyn Measures<Embed>> {
@@ -213,6 +244,10 @@ mod local {
         }
     }
 
+    pub(super) fn is_kept(measure: &MeasureSection<'_>) -> bool {
+        shelf().is_ok_and(|shelf| shelf.find(measure.model).is_ok_and(|kept| kept.is_some()))
+    }
+
     async fn read<M: Runnable>(
         shelf: &Shelf,
         measure: &MeasureSection<'_>,
@@ -252,6 +287,10 @@ mod local {
             measure.name,
             measure.name,
         )))
+    }
+
+    pub(super) fn is_kept(_: &MeasureSection<'_>) -> bool {
+        false
     }
 
     pub(super) async fn open_if_kept<M: Runnable>(

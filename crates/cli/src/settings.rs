@@ -1,6 +1,7 @@
 //! `gabfest.yaml`: endpoints, agents, roles, and other decisions of this machine's operator.
 
 pub(crate) mod decide;
+pub(crate) mod history;
 mod rates;
 mod vetting;
 
@@ -54,9 +55,14 @@ pub(crate) struct Settings {
     pub(crate) quarantine: Vec<scenario::Quarantine>,
     /// Labels of runs in the history, such as `commit: ${env:GIT_COMMIT}`; `--label` adds to them.
     pub(crate) labels: BTreeMap<String, String>,
+    /// What is concluded from the history of runs.
+    pub(crate) history: history::Settings,
     /// The file with the measurements of `gabfest judge --save`, for `gates.judges`; relative to this file
     /// (`gabfest.judges.json`).
     pub(crate) calibration: Option<PathBuf>,
+    /// A file of labelled conversations, as `gabfest judge` reads them, that the judge of `roles.judge` judges in every run: a change of
+    /// its verdicts is a change of the judge. Relative to this file.
+    pub(crate) sentinels: Option<PathBuf>,
     /// Limits on times: the report says how many turns, and how many conversations, meet all of them.
     pub(crate) goodput: Goodput,
     /// What figures of a run must be, such as `p99(ttft) < 2s for 60s, abort`, in addition to `gates`. docs/load.md has the
@@ -74,6 +80,10 @@ pub(crate) struct Settings {
     pub(crate) pass_k: Option<u32>,
     /// Files and folders with personas, in addition to those of the played scenarios; relative to this file.
     pub(crate) personas: Vec<PathBuf>,
+    /// Of the combinations of axes, rows and personas plays as few as have every combination of the values of any so many of them, as
+    /// `--cover` does: 2 covers every pair. Without it all combinations are played.
+    #[schemars(range(min = 1, max = 3))]
+    pub(crate) cover: Option<u32>,
     /// Trials played at the same time by this machine (32).
     #[schemars(range(min = 1, max = 100_000))]
     pub(crate) slots: Option<u32>,
@@ -223,14 +233,15 @@ pub(crate) struct Read {
     pub(crate) keys: BTreeMap<String, secrecy::SecretString>,
 }
 
+/// The settings file; `None`: there is none.
+pub(crate) fn file(config: &Config) -> Option<PathBuf> {
+    config.config.clone().or_else(|| Path::new(USUAL).is_file().then(|| PathBuf::from(USUAL)))
+}
+
 /// Reads the environment file, then the settings.
 pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
     let variables = config.env_file.as_deref().map(environment).transpose()?.unwrap_or_default();
-    let path = match &config.config {
-        Some(path) => path.clone(),
-        None if Path::new(USUAL).is_file() => PathBuf::from(USUAL),
-        None => return Ok(Read { variables, ..Read::default() }),
-    };
+    let Some(path) = file(config) else { return Ok(Read { variables, ..Read::default() }) };
     let text =
         std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display())).map_err(usage)?;
     let (settings, mut found) = understand(&text, &path.display().to_string());
@@ -325,6 +336,7 @@ fn is_protection(parents: &[Segment], key: &str) -> bool {
                 "decide"
                     | "gates"
                     | "goodput"
+                    | "history"
                     | "limits"
                     | "load"
                     | "oauth"

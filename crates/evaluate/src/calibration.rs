@@ -13,8 +13,11 @@ use serde::{Deserialize, Serialize};
 pub use self::attacks::{ATTACKS, Attack};
 use crate::{
     error::Error as CompileError,
+    excerpt::{SHORT_BYTES, excerpt},
     judge_pool::JudgePool,
-    question::{self, Ballot, Counted, Error, Form, Material, Question, Scale, Verdict, form_of_ballot, majority},
+    question::{
+        self, Ballot, Counted, Error, Form, Material, Question, Scale, Verdict, Votes, form_of_ballot, majority,
+    },
     rubric,
 };
 
@@ -60,6 +63,12 @@ pub enum Label {
     NotMet,
     NotApplicable,
     CannotTell,
+}
+
+/// A criterion as ballots name it.
+#[must_use]
+pub fn named(criterion: &str) -> String {
+    excerpt(criterion.trim(), SHORT_BYTES).into_owned()
 }
 
 impl Label {
@@ -155,15 +164,19 @@ impl Calibration {
             ..Question::new(&text, &material, SCOPE)
         };
         let read = |text: &str| Ballot::read(&self.form.read(text)?, Scale::Marks, &self.judging, &material);
-        let votes = question::ask(&question, &self.form, pool, read).await?;
+        let votes = question::ask(&question, &self.form, pool, read).await.map_err(|few| few.recorded(recorded))?;
         let label = match majority(votes.answers().map(|ballot| Label::of(&ballot.verdict))) {
             Counted::Majority(label) => Some(label),
             Counted::Tie => None,
         };
         let agreeing = votes.answers().find(|ballot| Some(Label::of(&ballot.verdict)) == label);
-        let ballots = votes.recorded("", |ballot| (ballot.verdict.name(), Some(ballot.confidence), ballot.shown()));
+        let ballots = recorded(&votes);
         Ok(Answered { label, reason: agreeing.map(Ballot::shown).unwrap_or_default(), ballots })
     }
+}
+
+fn recorded(votes: &Votes<Ballot>) -> Vec<record::Ballot> {
+    votes.recorded("", |ballot| (ballot.verdict.name(), Some(ballot.confidence), ballot.shown()))
 }
 
 /// Examples from other conversations in the other half of the file, alternately met and not met, preferring the same

@@ -48,7 +48,7 @@ impl Call {
         Ok(Self {
             plugin: rule.plugin.clone(),
             question: format!(
-                "You stand for the function `{name}`. Its arguments are the fields of the material: {}. \
+                "You act as the function `{name}`. Its arguments are the fields of the material: {}. \
                  By the function's name and its arguments, what does it return?{question_end}",
                 names.join(", ")
             ),

@@ -33,7 +33,7 @@ struct Item {
 /// What the judges find about the turns after the first mention of an item.
 #[derive(Debug, Default)]
 struct Later {
-    /// In so many turns the agent knew it.
+    /// The number of turns in which the agent knew it.
     known: u32,
     /// The turns that count.
     counted: u32,
@@ -77,7 +77,7 @@ impl ContextRetention {
             }
             let later = match self.known_after(item, first, subject, pool, &mut ballots).await {
                 Ok(later) => later,
-                Err(error) => return Outcome::from(error).after(ballots),
+                Err(error) => return Outcome::from(error).about(&item.text).after(ballots),
             };
             let Later { known, counted, share: of_item } = later;
             match of_item.bounds() {

@@ -47,7 +47,7 @@ impl ConversationFlow {
                     findings.push(format!("{name}: {}", word_of(answer.said)));
                     ballots.extend(answer.ballots.into_iter().map(|ballot| ballot.about(name)));
                 }
-                Err(error) => return Outcome::from(error).after(ballots),
+                Err(error) => return Outcome::from(error).about(name).after(ballots),
             }
         }
         let outcome = match share.bounds() {

@@ -34,11 +34,13 @@ pub trait JudgePool: Send + Sync + fmt::Debug {
 /// Why the judges of these ballots only inform; `None`: they decide. `votes`: how many the question has.
 pub(crate) fn objection(pool: &dyn JudgePool, ballots: &[record::Ballot], votes: u64) -> Option<Box<str>> {
     let gate = pool.gate().filter(|_| !ballots.is_empty())?;
-    gate.objection(ballots.iter().map(|ballot| ballot.judge.as_str()), votes).map(String::into_boxed_str)
+    let judges = ballots.iter().map(|ballot| ballot.judge.as_str());
+    let criteria = ballots.iter().map(|ballot| ballot.criterion.as_str());
+    gate.objection(judges, criteria, votes).map(String::into_boxed_str)
 }
 
 /// The same of a judge that measures a score: what `gabfest judge` measures are verdicts.
 pub(crate) fn objection_to_scores(pool: &dyn JudgePool, ballots: &[record::Ballot]) -> Option<Box<str>> {
-    pool.gate().filter(|_| !ballots.is_empty())?;
+    pool.gate().filter(|gate| gate.min_kappa.is_some() && !ballots.is_empty())?;
     Some("a judge gives the score, and no measurement says how well: choose another model in `scores`".into())
 }

@@ -16,7 +16,7 @@ use crate::{
     judge_pool::JudgePool,
     outcome::Outcome,
     question::{
-        self, Ballot, Counted, Fault, Form, Material, Open, Question, Scale, Verdict, counted, form_of_ballot,
+        self, Ballot, Counted, Fault, Form, Material, Open, Question, Scale, Verdict, Votes, counted, form_of_ballot,
         majority, read_entries, recorded,
     },
     subject::Subject,
@@ -74,7 +74,7 @@ impl LlmJudge {
 
     /// Only `expected` decides: `yes` and `no` by the judgment, numbers by the probability of a yes. The judge never sees it,
     /// because models take "expected: no" for a request. Capabilities are a checklist that does not affect the finding:
-    /// the score is the share achieved of those that apply and can be told. Without capabilities, it is the probability.
+    /// the score is the share achieved of those that apply and are decided. Without capabilities, it is the probability.
     async fn ask(&self, subject: &Subject<'_>, pool: &dyn JudgePool) -> Outcome {
         let material = Material::of(subject);
         let asked = match &self.asking {
@@ -102,7 +102,8 @@ impl LlmJudge {
         let (judging, scale) = (subject.judging, scale(&self.expected));
         let question = self.question(subject, &self.text, material);
         let read = |text: &str| Ballot::read(&form.read(text)?, scale, judging, material);
-        let votes = question::ask(&question, form, pool, read).await.map_err(|error| (error, Vec::new()))?;
+        let votes = question::ask(&question, form, pool, read).await;
+        let votes = votes.map_err(|few| (few.recorded(|votes| recorded(votes, "")), Vec::new()))?;
         let mut ballots = recorded(&votes, "");
         let mut found = Vec::with_capacity(capabilities.len());
         for (name, text) in self.capabilities.iter().zip(capabilities) {
@@ -110,7 +111,7 @@ impl LlmJudge {
             let read = |text: &str| Ballot::read(&form_of_capability.read(text)?, Scale::YesNo, judging, material);
             let votes = match question::ask(&question, form_of_capability, pool, read).await {
                 Ok(votes) => votes,
-                Err(error) => return Err((error, ballots)),
+                Err(few) => return Err((few.recorded(|votes| recorded(votes, name)), ballots)),
             };
             let seen: Vec<Capability> = votes.answers().map(Capability::of).collect();
             found.push(Capability::by_most(&seen));
@@ -134,12 +135,17 @@ impl LlmJudge {
             let capabilities = read_entries(&fields, CAPABILITIES, count, listed, judging, material)?;
             Ok::<_, Fault>((Ballot::read(&fields, scale, judging, material)?, capabilities))
         };
-        let sheets = question::ask(&question, form, pool, read).await.map_err(|error| (error, Vec::new()))?;
-        let told = |ballot: &Ballot| (ballot.verdict.answer(), ballot.probability(), ballot.shown());
-        let mut ballots = sheets.recorded("", |(ballot, _)| told(ballot));
-        for (index, name) in self.capabilities.iter().enumerate() {
-            ballots.extend(sheets.recorded(name, |(_, capabilities)| told(&capabilities[index])));
-        }
+        let recorded = |sheets: &Votes<(Ballot, Vec<Ballot>)>| {
+            let told = |ballot: &Ballot| (ballot.verdict.answer(), ballot.probability(), ballot.shown());
+            let mut ballots = sheets.recorded("", |(ballot, _)| told(ballot));
+            for (index, name) in self.capabilities.iter().enumerate() {
+                ballots.extend(sheets.recorded(name, |(_, capabilities)| told(&capabilities[index])));
+            }
+            ballots
+        };
+        let sheets = question::ask(&question, form, pool, read).await;
+        let sheets = sheets.map_err(|few| (few.recorded(recorded), Vec::new()))?;
+        let ballots = recorded(&sheets);
         let each = |(_, capabilities): &(Ballot, Vec<Ballot>)| capabilities.iter().map(Capability::of).collect();
         let capabilities = by_most(&sheets.answers().map(each).collect::<Vec<_>>());
         Ok(Asked { votes: sheets.answers().map(|(ballot, _)| Vote::of(ballot)).collect(), capabilities, ballots })
@@ -154,9 +160,12 @@ impl LlmJudge {
     ) -> Result<Asked, Broken> {
         let question = self.question(subject, &self.text, material);
         let read = |text: &str| Sheet::read(form.read(text)?, &self.expected, self.capabilities.len());
-        let sheets = question::ask(&question, form, pool, read).await.map_err(|error| (error, Vec::new()))?;
-        let ballots =
-            sheets.recorded("", |sheet| (sheet.judgment.clone(), sheet.probability(), sheet.reasoning.clone()));
+        let recorded = |sheets: &Votes<Sheet>| {
+            sheets.recorded("", |sheet| (sheet.judgment.clone(), sheet.probability(), sheet.reasoning.clone()))
+        };
+        let sheets = question::ask(&question, form, pool, read).await;
+        let sheets = sheets.map_err(|few| (few.recorded(recorded), Vec::new()))?;
+        let ballots = recorded(&sheets);
         let votes = sheets.answers().map(|sheet| Vote {
             verdict: sheet.verdict(),
             probability: sheet.probability(),

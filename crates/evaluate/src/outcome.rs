@@ -103,6 +103,12 @@ impl Outcome {
         self
     }
 
+    /// The same with votes that name the part of the check that they are about.
+    pub(crate) fn about(mut self, part: &str) -> Self {
+        self.ballots = self.ballots.into_iter().map(|ballot| ballot.about(part)).collect();
+        self
+    }
+
     /// The same with the votes on earlier questions of the check, which come first.
     pub(crate) fn after(mut self, earlier: Vec<Ballot>) -> Self {
         self.ballots.splice(0..0, earlier);
@@ -128,6 +134,9 @@ impl From<JudgeError> for Outcome {
         match error {
             JudgeError::Failed(_) => outcome,
             JudgeError::Tied { ballots, .. } => undecided.with_ballots(ballots),
+            JudgeError::TooFewVotes { error, ballots, .. } => {
+                Self { reason: outcome.reason, ..Self::from(*error) }.with_ballots(ballots)
+            }
             JudgeError::Malformed { reply, .. }
             | JudgeError::NoEvidence { reply, .. }
             | JudgeError::Truncated { reply, .. } => undecided.with_evidence(&reply),

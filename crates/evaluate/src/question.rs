@@ -24,7 +24,7 @@ pub(crate) use self::{
     ballot::{Ballot, Beside, Scale, Verdict, entries, form as form_of_ballot, form_of_many, form_with, read_entries},
     error::Fault,
     form::Form,
-    votes::{Counted, Votes, counted, majority, recorded_one},
+    votes::{Counted, TooFew, Votes, counted, majority, recorded_one},
 };
 pub use self::{
     answer::{Answer, Rating, how_sure, number, yes_or_no},
@@ -63,11 +63,11 @@ pub(crate) async fn ask<T: Send, E: Into<Fault>>(
     form: &Form,
     pool: &dyn JudgePool,
     read: impl Fn(&str) -> Result<T, E> + Sync,
-) -> Result<Votes<T>, Error> {
+) -> Result<Votes<T>, TooFew<T>> {
     let voters: Vec<Option<&str>> = question.judging.voters(question.model_type).collect();
     if let [voter] = voters.as_slice() {
         let question = Question { model_type: *voter, ..*question };
-        return Ok(Votes::one(ask_one(&question, form, pool, read).await?));
+        return ask_one(&question, form, pool, read).await.map(Votes::one).map_err(TooFew::none);
     }
     let votes = voters.iter().map(|voter| {
         let calls = Calls::Reserved((0..TRIES).map(|_| pool.context(question.scope)).collect());
@@ -82,9 +82,10 @@ pub(crate) async fn ask<T: Send, E: Into<Fault>>(
             Err(error) => _ = lost.get_or_insert(error),
         }
     }
+    let votes = Votes { heard, asked: voters.len() };
     match lost {
-        Some(error) if heard.len() * 2 <= voters.len() => Err(error),
-        _ => Ok(Votes { heard, asked: voters.len() }),
+        Some(error) if votes.heard.len() * 2 <= votes.asked => Err(TooFew { error: Box::new(error), votes }),
+        _ => Ok(votes),
     }
 }
 

@@ -90,7 +90,8 @@ impl Rubric {
                     let question = Question { model_type, ..Question::about(subject, text, material) };
                     let scale = mark::scale(criterion);
                     let read = |text: &str| Ballot::read(&form.read(text)?, scale, judging, material);
-                    let votes = question::ask(&question, form, pool, read).await?;
+                    let votes = question::ask(&question, form, pool, read).await;
+                    let votes = votes.map_err(|few| few.recorded(|votes| Mark::of(criterion, votes).ballots))?;
                     marks.push(Mark::of(criterion, &votes));
                 }
             }
@@ -99,9 +100,13 @@ impl Rubric {
                 let count = self.criteria.len();
                 let read =
                     |text: &str| read_entries(&form.read(text)?, "criteria", count, Scale::Marks, judging, material);
-                let sheets = question::ask(&question, form, pool, read).await?;
-                let criteria = self.criteria.iter().enumerate();
-                marks.extend(criteria.map(|(index, criterion)| Mark::of(criterion, &column(&sheets, index))));
+                let marks_of = |sheets: &Votes<Vec<Ballot>>| {
+                    let criteria = self.criteria.iter().enumerate();
+                    criteria.map(|(index, criterion)| Mark::of(criterion, &column(sheets, index))).collect::<Vec<_>>()
+                };
+                let sheets = question::ask(&question, form, pool, read).await;
+                let ballots = |sheets: &_| marks_of(sheets).into_iter().flat_map(|mark| mark.ballots).collect();
+                marks.extend(marks_of(&sheets.map_err(|few| few.recorded(ballots))?));
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, query, query_as, sqlite::SqliteConnectOptions};
-use statistics::nights::{Night, NightCell, NightRun};
+use statistics::nights::{Night, NightCell, NightFailure, NightRun};
 
 use crate::{
     Error,
@@ -24,6 +24,8 @@ const BUSY: Duration = Duration::from_secs(30);
 pub struct History {
     connection: SqliteConnection,
     path: PathBuf,
+    /// An older file that is only read has no failures.
+    has_failures: bool,
 }
 
 /// What became of runs that were added.
@@ -61,13 +63,15 @@ impl History {
         }
         let mut history = Self::connect(path, SqliteConnectOptions::new().read_only(true)).await?;
         let version = schema::check(&mut history.connection).await.map_err(|refusal| history.refused(refusal))?;
+        history.has_failures = version >= schema::WITH_FAILURES;
         if version == 0 { Err(missing()) } else { Ok(history) }
     }
 
     async fn connect(path: &Path, options: SqliteConnectOptions) -> Result<Self, Error> {
         let options = options.filename(path).busy_timeout(BUSY).foreign_keys(true).disable_statement_logging();
         let failed = |source| Error::Failed { file: path.display().to_string(), source };
-        Ok(Self { connection: options.connect().await.map_err(failed)?, path: path.to_path_buf() })
+        let connection = options.connect().await.map_err(failed)?;
+        Ok(Self { connection, path: path.to_path_buf(), has_failures: true })
     }
 
     /// Stores a run that ended. It replaces what was stored of the run before, as after `gabfest resume`.
@@ -90,9 +94,13 @@ impl History {
         let mut written = Vec::new();
         for night in nights {
             let is_whole = |run: &NightRun| run.state == NightRun::WHOLE;
+            // A whole run, and one of a version that kept failures, is not replaced by less.
+            let says_less = |run: &NightRun| {
+                is_whole(run) && (!is_whole(&night.run) || (run.knows_failures && !night.run.knows_failures))
+            };
             match known.get(&night.run.id) {
                 None => added.new += 1,
-                Some(run) if *run == night.run || (is_whole(run) && !is_whole(&night.run)) => {
+                Some(run) if *run == night.run || says_less(run) => {
                     added.known += 1;
                     continue;
                 }
@@ -130,9 +138,22 @@ impl History {
             let rows = rows.map_err(|error| self.failed(error))?;
             let cells: Result<Vec<NightCell>, Error> =
                 rows.into_iter().map(|(figures,)| self.parsed(&run.id, &figures)).collect();
-            nights.push(Night { run, cells: cells? });
+            let (cells, failures) = (cells?, self.failures(&run.id).await?);
+            nights.push(Night { run, cells, failures });
         }
         Ok(nights)
+    }
+
+    async fn failures(&mut self, run: &str) -> Result<Vec<NightFailure>, Error> {
+        if !self.has_failures {
+            return Ok(Vec::new());
+        }
+        let rows: Result<Vec<(String,)>, _> = query_as("select facts from failure where run = ?1 order by place")
+            .bind(run)
+            .fetch_all(&mut self.connection)
+            .await;
+        let rows = rows.map_err(|error| self.failed(error))?;
+        rows.into_iter().map(|(facts,)| self.parsed(run, &facts)).collect()
     }
 
     /// Removes runs by their ids. Returns how many there were.
@@ -155,7 +176,7 @@ impl History {
     /// # Errors
     /// The file cannot be closed.
     pub async fn close(self) -> Result<(), Error> {
-        let Self { connection, path } = self;
+        let Self { connection, path, .. } = self;
         connection.close().await.map_err(|source| Error::Failed { file: path.display().to_string(), source })
     }
 
@@ -199,6 +220,16 @@ impl History {
             )
             .bind(&run.id)
             .bind(Value::Array(cells).to_string())
+            .execute(&mut self.connection)
+            .await?;
+            let failures: Vec<Value> = night.failures.iter().map(|failure| json!(failure)).collect();
+            query(
+                "insert into failure (run, place, signature, agent, trials, facts)
+                 select ?1, key, value ->> '$.signature', value ->> '$.agent', value ->> '$.trials', value
+                 from json_each(?2)",
+            )
+            .bind(&run.id)
+            .bind(Value::Array(failures).to_string())
             .execute(&mut self.connection)
             .await?;
         }

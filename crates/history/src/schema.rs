@@ -4,8 +4,10 @@ use sqlx::{SqliteConnection, query, query_scalar};
 
 /// "gabh": tells a history from any other SQLite file.
 const APPLICATION_ID: i64 = 0x6761_6268;
-/// The version that this program writes. A later one adds an arm to [`migrate`].
-const VERSION: i64 = 1;
+/// The version that this program writes. A later one adds its statements to [`steps`].
+const VERSION: i64 = 2;
+/// The first version that keeps failures.
+pub(crate) const WITH_FAILURES: i64 = 2;
 
 const NEWER: &str = "was written by a newer gabfest\nhint: use that version, or another file with --history FILE";
 const OTHER: &str = "is not a history of gabfest\nhint: name another file with --history FILE";
@@ -46,25 +48,25 @@ pub(crate) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Ref
         return Ok(());
     }
     query("begin immediate").execute(&mut *connection).await?;
-    let done = create(connection).await;
+    let done = steps(connection).await;
     let end = if done.is_ok() { "commit" } else { "rollback" };
     query(end).execute(connection).await?;
     done
 }
 
-async fn create(connection: &mut SqliteConnection) -> Result<(), Refusal> {
+async fn steps(connection: &mut SqliteConnection) -> Result<(), Refusal> {
     // Another process may have been first.
-    if check(connection).await? == VERSION {
-        return Ok(());
-    }
-    for statement in TABLES {
-        query(statement).execute(&mut *connection).await?;
+    let version = check(connection).await?;
+    for (of, statements) in [(1, &VERSION_1[..]), (2, &VERSION_2[..])] {
+        for statement in statements.iter().filter(|_| version < of) {
+            query(*statement).execute(&mut *connection).await?;
+        }
     }
     Ok(())
 }
 
 /// `facts` and `figures` hold the whole row as JSON; the other columns are for queries.
-const TABLES: [&str; 5] = [
+const VERSION_1: [&str; 5] = [
     "create table run (
          id text primary key not null,
          name text not null,
@@ -90,4 +92,19 @@ const TABLES: [&str; 5] = [
     "create index run_by_start on run (started_at, id)",
     "pragma application_id = 1734435432",
     "pragma user_version = 1",
+];
+
+/// The failures of each run. Runs that are there already have none: their facts say that they are not known.
+const VERSION_2: [&str; 3] = [
+    "create table failure (
+         run text not null references run (id) on delete cascade,
+         place integer not null,
+         signature text not null,
+         agent text not null,
+         trials integer not null,
+         facts text not null,
+         primary key (run, place)
+     ) strict, without rowid",
+    "create index failure_by_signature on failure (signature)",
+    "pragma user_version = 2",
 ];

@@ -132,7 +132,7 @@ async fn speaks(guest: Guest, terms: Terms) -> Option<Guest> {
         Ok(true) => Some(guest),
         Ok(false) => None,
         Err(_) => {
-            tracing::debug!(listener = terms.name, "a connection on which nothing was said is closed");
+            tracing::debug!(listener = terms.name, "closes a connection that sent nothing");
             None
         }
     }

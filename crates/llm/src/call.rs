@@ -112,7 +112,8 @@ impl Failed {
     #[must_use]
     pub fn once(error: Error) -> Self {
         let throttled_tries = u32::from(matches!(error, Error::Throttled { .. }));
-        let tries = u32::from(!matches!(error, Error::Unwritable { .. } | Error::NoKey { .. }));
+        let is_sent = !matches!(error, Error::Unwritable { .. } | Error::NoKey { .. } | Error::NotRecorded { .. });
+        let tries = u32::from(is_sent);
         Self { error, effort: Effort { tries, throttled_tries, ..Effort::default() } }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{marker::PhantomData, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -38,7 +39,7 @@ pub struct Request<R = Reply> {
     pub reply: PhantomData<fn() -> R>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Reply {
     pub text: String,
     pub tool_calls: Vec<FunctionCall>,
@@ -54,7 +55,8 @@ pub struct Reply {
 }
 
 /// Why a reply ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Finish {
     Stop,
     /// A token limit cut it.

@@ -16,6 +16,8 @@ pub struct Context {
     pub conversation: String,
     /// The trial's id: the same in every run of the plan and in every attempt.
     pub trial: String,
+    /// The number of the attempt at the trial, or of the round in which it is judged again. Not a header.
+    pub attempt: u32,
     /// The id of the trial's case: the same in every run of the plan. Not a header.
     pub case: String,
     /// From 1.

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::hint;
 
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Error {
     /// The server understood the call and refused it; a retry would not help.
     #[error("{endpoint} refused the call with status {status}: {message}")]
@@ -41,6 +44,9 @@ pub enum Error {
     /// The key is not where the settings say it is.
     #[error("endpoint {endpoint:?} has no key: {reason}")]
     NoKey { endpoint: String, reason: String },
+    /// The run is replayed, and the recording has no such call.
+    #[error("the call to {endpoint} is not recorded: {message}")]
+    NotRecorded { endpoint: String, message: String },
 }
 
 impl Error {
@@ -53,6 +59,7 @@ impl Error {
                 | Self::Unsupported { .. }
                 | Self::Unwritable { .. }
                 | Self::NoKey { .. }
+                | Self::NotRecorded { .. }
         )
     }
 
@@ -65,7 +72,8 @@ impl Error {
             | Self::Throttled { .. }
             | Self::Exhausted { .. }
             | Self::Unwritable { .. }
-            | Self::NoKey { .. } => false,
+            | Self::NoKey { .. }
+            | Self::NotRecorded { .. } => false,
             Self::Unreachable { sent, .. } | Self::OutOfResources { sent, .. } => *sent,
             Self::TimedOut { .. } | Self::Malformed { .. } => true,
         }

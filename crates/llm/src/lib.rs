@@ -5,7 +5,7 @@
 //! which agents use too. [`endpoint`] builds the stack of layers that the settings describe.
 //!
 //! `client` calls servers over [`http`] in a [`dialect`], and `gather` collects their answers. [`mock`] answers by
-//! itself, and [`Absent`] replaces a model whose key is missing. A [`key`] is named by its place, a [`hint`] says how
+//! itself, [`Absent`] replaces a model whose key is missing, and a [`cassette`] answers from recorded calls. A [`key`] is named by its place, a [`hint`] says how
 //! to fix an error, and [`json`] limits what is parsed.
 
 mod absent;
@@ -13,6 +13,7 @@ mod anthropic;
 mod bedrock;
 mod by_tool;
 pub mod call;
+pub mod cassette;
 pub mod chat;
 mod client;
 mod context;

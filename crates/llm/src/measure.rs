@@ -5,6 +5,8 @@
 
 use std::{fmt, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     call::{self, Call},
     context::Context,
@@ -19,32 +21,35 @@ impl<M: Measurement, C: Call<Request<M>>> Measures<M> for C {}
 
 /// A measurement of some texts.
 pub trait Measurement: Clone + fmt::Debug + Send + Sync + 'static {
+    /// What it is called in recordings.
+    const NAME: &'static str;
+
     type Value: fmt::Debug + Send + Sync + 'static;
 
     fn texts(&self) -> Vec<&str>;
 }
 
 /// A vector for each text, all of one length: texts with similar meanings have near vectors.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Embed {
     pub texts: Vec<String>,
 }
 
 /// The probability of each category of harm, 0 to 1, by its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Moderate {
     pub text: String,
 }
 
 /// The part of the context that answers the question; empty if no part does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Extract {
     pub question: String,
     pub context: String,
 }
 
 /// How well the reply follows the context, as log-odds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Follow {
     pub context: String,
     pub reply: String,
@@ -59,13 +64,15 @@ pub struct Request<M> {
     pub context: Context,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply<V> {
     pub value: V,
     pub receipt: Receipt,
 }
 
 impl Measurement for Embed {
+    const NAME: &'static str = "embed";
+
     type Value = Vec<Vec<f32>>;
 
     fn texts(&self) -> Vec<&str> {
@@ -74,6 +81,8 @@ impl Measurement for Embed {
 }
 
 impl Measurement for Moderate {
+    const NAME: &'static str = "moderate";
+
     type Value = Vec<(String, f64)>;
 
     fn texts(&self) -> Vec<&str> {
@@ -82,6 +91,8 @@ impl Measurement for Moderate {
 }
 
 impl Measurement for Extract {
+    const NAME: &'static str = "extract";
+
     type Value = String;
 
     fn texts(&self) -> Vec<&str> {
@@ -90,6 +101,8 @@ impl Measurement for Extract {
 }
 
 impl Measurement for Follow {
+    const NAME: &'static str = "follow";
+
     type Value = f64;
 
     fn texts(&self) -> Vec<&str> {

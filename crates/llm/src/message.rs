@@ -1,5 +1,6 @@
 //! One message of a chat: its role, its text, its tool calls.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::json;
@@ -32,7 +33,7 @@ pub enum MessageRole {
 }
 
 /// A tool call as a model writes it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FunctionCall {
     pub id: String,
     pub name: String,
@@ -41,7 +42,7 @@ pub struct FunctionCall {
 }
 
 /// Extra information to keep with a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotation {
     /// Its kind, in one word: `stderr`, `answer`, …
     pub kind: String,

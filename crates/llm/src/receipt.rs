@@ -2,10 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 use crate::named_limits::{Allowed, Windows};
 
 /// What an answered call used and cost.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Receipt {
     pub usage: Usage,
     /// The model that answered, as the server names it.
@@ -31,13 +34,15 @@ pub struct Receipt {
     /// The cost that the provider itself reports, in nano-dollars.
     pub reported_cost_nanos: Option<i64>,
     /// The rate-limit windows that the answer reports.
+    #[serde(skip)]
     pub windows: Windows,
     /// The provider's limits that the endpoint has learned by now, from this answer and earlier ones.
+    #[serde(skip)]
     pub learned: Allowed,
 }
 
 /// What a failed call used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Effort {
     /// 0 if nothing was sent.
     pub tries: u32,
@@ -51,7 +56,7 @@ pub struct Effort {
     pub retried: Duration,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Everything that the model read, including `cached_input` and `cache_write`.
     pub input: u64,
@@ -68,7 +73,7 @@ pub struct Usage {
 }
 
 /// Measured on the monotonic clock, from the moment the request goes to an open connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Timing {
     /// The rate-limit wait.
     pub wait: Duration,

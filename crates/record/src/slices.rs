@@ -102,7 +102,7 @@ impl Slices {
         }
     }
 
-    /// The same in at most so many slices.
+    /// The same in at most this many slices.
     #[must_use]
     pub fn coarse(&self, most: usize) -> Option<Series> {
         let mut coarse = self.clone();

@@ -10,6 +10,7 @@ mod goodput;
 mod judges;
 mod load;
 mod parts;
+mod past;
 mod run;
 mod sequential;
 mod totals;
@@ -28,12 +29,13 @@ pub use self::{
     custom::CustomCheckSummary,
     drift::{Drift, DriftFigure, DriftName, Watched},
     goodput::{Goodput, GoodputFigures, GoodputLimits},
-    judges::{JudgedLength, Judges, Uncalibrated},
+    judges::{CorrectedRate, JudgedCriterion, JudgedLength, Judges, Uncalibrated},
     load::{Knee, KneeUnit, Load, LoadGroup, LoadSearch, LoadSearchStep, LoadSlice, LoadStep, Sustained},
     parts::{
         AgentSummary, AxisSummary, CheckSummary, MetricSummary, OtherParts, PartSummary, PersonaSummary,
         ScenarioSummary, TagSummary,
     },
+    past::{FailureSeen, Past, QuarantineAlert},
     run::{Gate, Run, RunDecision, RunState, RunVerdict, Wall},
     sequential::{Sequential, SequentialCase, SequentialRate},
     totals::{
@@ -107,6 +109,9 @@ pub struct Summary {
     /// When conversations were lost with their workers, the first 100 moments; absent if none was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Losses>,
+    /// What the history knew when the run ended; absent if it knew nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub past: Option<Past>,
     /// Of which conversations the words are kept; absent if of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcripts: Option<KeptTranscripts>,

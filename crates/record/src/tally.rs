@@ -16,7 +16,7 @@ use scenario::plan::Transcripts;
 pub use self::{
     counts::Counts,
     custom::{CustomChecks, CustomCounts, MOST_CHECKS, MOST_PROGRAMS, OTHER_CHECKS},
-    judges::{FROM_WORDS, JudgedCounts, Judges},
+    judges::{FROM_WORDS, JudgedAnswers, JudgedCounts, Judges},
     load::{Counted, LaneCounts, LoadTally, SliceCounts, StepTally},
     users::{FaultyLines, FaultyTrials, UserCounts, Users},
 };

@@ -1,7 +1,8 @@
 //! Groups similar failures over all trials of a run: the same check, the same reason except for its numbers, the same
-//! turn.
+//! turn. Over nights, a group is known by its signature.
 
 mod folded;
+mod nightly;
 
 use std::{
     cmp::Reverse,
@@ -69,10 +70,12 @@ pub(crate) struct Group {
     severity: u8,
     /// By case.
     cases: Vec<(u64, u64)>,
+    /// `new tonight`, or since when; `None`: the history says nothing.
+    pub(crate) seen: Option<String>,
 }
 
 impl Failures {
-    pub(crate) fn add(&mut self, trial: &Trial) {
+    pub fn add(&mut self, trial: &Trial) {
         let Some((kind, reason)) = Kind::of(trial) else { return };
         let key = (trial.case, kind);
         if let Some(alike) = self.kinds.get_mut(&key) {
@@ -102,6 +105,7 @@ impl Failures {
                 shares: Vec::new(),
                 severity: alike.severity,
                 cases: Vec::new(),
+                seen: None,
             });
             group.trials += alike.trials;
             group.same &= alike.same && group.reason == alike.reason;
@@ -114,6 +118,12 @@ impl Failures {
         }
         let mut groups: Vec<Group> = groups.into_values().collect();
         groups.iter_mut().for_each(|group| group.call(summary));
+        if let Some(past) = &summary.past {
+            for group in &mut groups {
+                let signature = nightly::signature(group, summary);
+                group.seen = past.failures.iter().find(|seen| seen.signature == signature).map(nightly::words);
+            }
+        }
         groups.sort_by_key(|group| (group.severity, Reverse(group.trials), group.first.number));
         groups
     }

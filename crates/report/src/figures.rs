@@ -107,7 +107,7 @@ pub(crate) fn percentile(found: Option<f64>) -> String {
     found.map_or_else(|| TOO_FEW.to_owned(), millis)
 }
 
-/// What stands for a percentile of fewer samples than it needs.
+/// Shown instead of a percentile that has too few samples.
 pub(crate) const TOO_FEW: &str = "too few";
 
 /// `91.2% of turns and 84% of conversations (95% interval 78–89%) met response ≤ 10.00 s and first token ≤ 2.00 s`, and what

@@ -1,7 +1,7 @@
 //! Findings over all trials of a run, in addition to the figures of its summary.
 
 use record::{Trial, Turn};
-use statistics::compare::found::Comparison;
+use statistics::{compare::found::Comparison, sentinels::SentinelDrift};
 
 use crate::{Failures, battery::examined::Examined, informing::Informing};
 
@@ -13,6 +13,8 @@ pub struct Found {
     pub(crate) examined: Examined,
     /// With an earlier run.
     pub(crate) comparison: Option<Box<Comparison>>,
+    /// Whether the judge is as in the nights before.
+    pub(crate) sentinels: Option<Box<SentinelDrift>>,
 }
 
 impl Found {

@@ -106,6 +106,8 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
             Kind::ByCheck,
             Kind::Metrics,
             Kind::Judges,
+            Kind::Corrected,
+            Kind::Sentinels,
             Kind::CustomChecks,
         ]),
         informing: document.section(Kind::Informing).map(SectionView::of),

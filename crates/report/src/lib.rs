@@ -12,7 +12,8 @@
 //! - [`battery`]: workbooks and distributions of quality batteries.
 //! - [`compare`]: the pages of a comparison of two runs.
 //! - [`trends`]: the pages of a history of runs.
-//! - [`schema`]: the shapes of `report.json` and `compare.json`.
+//! - [`noise`]: the page of `gabfest noise`.
+//! - [`schema`]: the shapes of `report.json`, `compare.json` and `gabfest noise --json`.
 //! - `found`, `failures`, `informing`: findings over all trials. `cases`, `matrix`, `parts`, `reasons`, `place`,
 //!   `clip`, `clean`, `figures`, `spending`, `marks`: shared by the pages.
 
@@ -48,6 +49,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod noise;
 pub mod qna;
 pub mod schema;
 pub mod selection;

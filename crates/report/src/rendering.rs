@@ -2,7 +2,7 @@
 
 use record::Summary;
 use scenario::Plan;
-use statistics::compare::found::Comparison;
+use statistics::{compare::found::Comparison, sentinels::SentinelDrift};
 
 use crate::{
     Error, Form, Played,
@@ -36,6 +36,11 @@ impl Rendering {
     /// Lets a page show how the run compares with an earlier one.
     pub fn compare(&mut self, comparison: Comparison) {
         self.gathered.selection.compare(comparison);
+    }
+
+    /// Lets a page show whether the judge is as in the nights before.
+    pub fn sentinels(&mut self, drift: SentinelDrift) {
+        self.gathered.selection.sentinels(drift);
     }
 
     /// In the plan's order. The part of the text that is ready.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use record::{Trial, Turn, Verdict};
-use statistics::compare::found::Comparison;
+use statistics::{compare::found::Comparison, sentinels::SentinelDrift};
 
 use crate::{
     Found,
@@ -97,6 +97,11 @@ impl Selection {
     /// Shows how the run compares with an earlier one.
     pub fn compare(&mut self, comparison: Comparison) {
         self.found.comparison = Some(Box::new(comparison));
+    }
+
+    /// Shows whether the judge is as in the nights before.
+    pub fn sentinels(&mut self, drift: SentinelDrift) {
+        self.found.sentinels = Some(Box::new(drift));
     }
 
     /// The findings over all added trials.

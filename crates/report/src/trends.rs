@@ -25,6 +25,13 @@ pub fn ledger(trends: &Trends, screen: Screen) -> String {
     terminal::draw(&trends::of_ledger(trends, room), &[], screen.color, screen.width)
 }
 
+/// The failures alone, as lines with their line ends.
+#[must_use]
+pub fn failures(trends: &Trends, screen: Screen) -> String {
+    let room = TrendsRoom { cases: usize::MAX, ..TERMINAL };
+    terminal::draw(&trends::of_failures(trends, room), &[], screen.color, screen.width)
+}
+
 /// The nights of one case, as lines with their line ends.
 #[must_use]
 pub fn case(case: &Course, screen: Screen) -> String {

@@ -8,7 +8,7 @@ use std::{
 
 use record::{Summary, summary::Unreadable};
 use scenario::Plan;
-use statistics::compare::found::Comparison;
+use statistics::{compare::found::Comparison, nights::NightFailure, sentinels::SentinelDrift};
 
 use crate::{
     Error, Form, Found, Played,
@@ -93,6 +93,17 @@ impl Writer {
     /// Lets the pages show how the run compares with an earlier one.
     pub fn compare(&mut self, comparison: Comparison) {
         self.gathered.selection.compare(comparison);
+    }
+
+    /// Lets the pages show whether the judge is as in the nights before.
+    pub fn sentinels(&mut self, drift: SentinelDrift) {
+        self.gathered.selection.sentinels(drift);
+    }
+
+    /// The failures of all trials, for the history.
+    #[must_use]
+    pub fn nightly(&self, summary: &Summary) -> Vec<NightFailure> {
+        self.gathered.selection.found().failures.nightly(summary)
     }
 
     pub fn finish(mut self, summary: &Summary) -> Result<Written, Error> {

@@ -7,6 +7,7 @@ mod asks;
 pub mod battery;
 pub mod check;
 pub mod conversation;
+mod covering;
 mod draws;
 pub mod estimate;
 pub mod format;

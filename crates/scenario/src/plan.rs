@@ -19,6 +19,7 @@ mod expand;
 mod judge_gate;
 mod names;
 mod number;
+mod origin;
 mod personas;
 mod quarantined;
 mod rate_gate;
@@ -28,9 +29,10 @@ mod transcripts;
 
 pub use bounds::{MOST_PLAN_BYTES, MOST_TEXT_BYTES};
 pub use build::build;
-pub use choices::{Choices, MAX_CASES, MAX_TRIALS};
+pub use choices::{Choices, MAX_CASES, MAX_TRIALS, MOST_COVERED};
 pub use decide::Decide;
-pub use judge_gate::{JudgeGate, MeasuredJudges};
+pub use judge_gate::{Agreeing, JudgeGate, MeasuredCriterion, MeasuredJudges};
+pub use origin::{Again, Origin};
 pub use rate_gate::{RateBy, RateGate, RatePer};
 pub use select::unknown_tags;
 pub use stored::Error;
@@ -90,6 +92,9 @@ pub struct Plan {
     /// The run stops when it is decided; `None`: it plays every repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decide: Option<Decide>,
+    /// The recorded run that is played or judged again; `None`: a run of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A scenario with its axes, personas and repeats.
@@ -137,6 +142,21 @@ pub struct Group {
     /// The cells (combination x row x persona x agent, the agent fastest) that the filters left, ascending; `None`:
     /// all.
     pub selection: Option<Vec<u64>>,
+    /// The selection covers every combination of the values of any so many axes, and not every combination. Only for readers of
+    /// the plan: which cells are played is `selection`, so older builds play the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cover: Option<Cover>,
+}
+
+/// How a group covers the combinations of its axes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cover {
+    /// Combinations of the values of any so many axes are covered.
+    pub strength: u32,
+    /// The combinations of one agent that are played for it, with their rows and personas.
+    pub played: u64,
+    /// Of so many.
+    pub of: u64,
 }
 
 /// One parameter path and its values.

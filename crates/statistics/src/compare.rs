@@ -1,5 +1,7 @@
 //! What changed between two runs: case by case, over the whole run, and in times, tokens and cost.
 //!
+//! Cases that NEW has in quarantine are compared by themselves: no verdict, and no other case's chance, depends on them.
+//!
 //! A case is compared with the same *cell* of the other run: scenario, parameters and persona, without the agent. Two trials
 //! with the same seed are a pair. Two runs alone cannot tell a change of the agent from a difference between two nights, so
 //! every word here is about the runs.
@@ -10,6 +12,7 @@
 //! - [`rank_sum`]: whether the values of one side are larger.
 //! - [`discoveries`]: a list with few false entries, by Benjamini and Hochberg.
 //! - [`rate`]: the difference of the success rates, and whether it is within the margin.
+//! - [`power`]: how often the test of `rate` finds a fall.
 //! - [`quantile`]: the difference of a quantile, with its interval.
 //! - [`nights`]: whether the difference is larger than those between nights.
 //! - [`stratified`]: the exact tests over many cells.
@@ -25,6 +28,7 @@ pub mod found;
 mod groups;
 pub mod nights;
 pub mod played;
+pub mod power;
 pub mod quantile;
 pub mod rank_sum;
 pub mod rate;
@@ -49,7 +53,7 @@ pub fn compare(base: &Played, new: &Played, margin: f64) -> Comparison {
     let cells = Cells::of(base, new);
     let rate = run_rate(&cells, margin);
     let cases = cells.found();
-    let worse_cases = cases.iter().filter(|case| case.outcome.is_worse()).count() as u64;
+    let worse_cases = cases.iter().filter(|case| case.is_worse()).count() as u64;
     let verdict = match (worse_cases, rate.within) {
         (1.., _) | (_, Within::Worse) => CompareVerdict::Worse,
         (0, Within::NotWorse) => CompareVerdict::NotWorse,
@@ -64,6 +68,7 @@ pub fn compare(base: &Played, new: &Played, margin: f64) -> Comparison {
         rate,
         figures: figures::of(&cells),
         nights: None,
+        sentinels: None,
         groups: groups::of(&cells, &cases),
         checks: checks::of(&cells),
         cases,
@@ -71,7 +76,7 @@ pub fn compare(base: &Played, new: &Played, margin: f64) -> Comparison {
     }
 }
 
-/// The success rate over all cells that both runs have.
+/// The success rate over all cells that both runs have, without those in quarantine.
 fn run_rate(cells: &Cells<'_>, margin: f64) -> RateFound {
     let strata = cells.strata();
     let found = rate::difference(&strata);
@@ -88,11 +93,16 @@ fn run_rate(cells: &Cells<'_>, margin: f64) -> RateFound {
         Within::CannotTell => true,
     };
     let within = if robust { main } else { Within::CannotTell };
+    let bound = |of: fn(&rate::Stratum) -> rate::Stratum| {
+        let imputed: Vec<rate::Stratum> = strata.iter().filter(|_| undecided).map(of).collect();
+        rate::difference(&imputed).map(|found| found.difference)
+    };
     let sum = |of: fn(&rate::Stratum) -> u64| strata.iter().map(of).sum();
     RateFound {
         margin,
         within,
         cells: strata.len() as u64,
+        quarantined: cells.quarantined(),
         scenarios: found.as_ref().map_or(0, |found| found.scenarios),
         clustered: found.as_ref().is_some_and(|found| found.clustered),
         base_pass: sum(|stratum| stratum.base_pass),
@@ -101,6 +111,8 @@ fn run_rate(cells: &Cells<'_>, margin: f64) -> RateFound {
         new_trials: sum(|stratum| stratum.new_trials),
         base_undecided: sum(|stratum| stratum.undecided_base),
         new_undecided: sum(|stratum| stratum.undecided_new),
+        least_difference: bound(rate::Stratum::worst_of_new),
+        most_difference: bound(rate::Stratum::best_of_new),
         decided_by_undecided: !robust,
         base_rate: found.as_ref().map(|found| found.base),
         new_rate: found.as_ref().map(|found| found.new),

@@ -9,6 +9,7 @@
 //! as variable between the sets of trials", JRSS B 10 (1948); M. S. Ridout, C. G. B. Demétrio and D. Firth, "Estimating
 //! intraclass correlation for binary data", Biometrics 55 (1999).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::function::{
     beta::{beta_reg, inv_beta_reg, ln_beta},
@@ -37,7 +38,7 @@ pub struct Outcomes {
     pub trials: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Fewer than [`NEW_BELOW`] nights.
@@ -51,7 +52,7 @@ pub enum State {
 }
 
 /// What is believed about the success rate of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Belief {
     pub state: State,
     /// The probabilities that the success rate is at least [`STABLE_FROM`], between the bounds, and at most [`BROKEN_TO`].

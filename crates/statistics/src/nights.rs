@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Summary,
+    Summary, Verdict,
     histogram::Histogram,
     summary::{Contents, Rate, RunState, RunVerdict, Trials},
 };
 use scenario::Quarantine;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::played::{CellName, Played, PlayedTrial};
+use crate::{
+    compare::played::{CellName, Played, PlayedTrial},
+    sentinels::NightSentinels,
+};
 
 /// The agent of runs whose agent is named by its address: the address of a preview changes with every run.
 pub const BY_ADDRESS: &str = "(address)";
@@ -20,6 +23,8 @@ pub const BY_ADDRESS: &str = "(address)";
 pub struct Night {
     pub run: NightRun,
     pub cells: Vec<NightCell>,
+    /// By signature; empty in runs that earlier versions stored.
+    pub failures: Vec<NightFailure>,
 }
 
 /// A run without its cells.
@@ -42,6 +47,12 @@ pub struct NightRun {
     pub seed: u64,
     /// It played a load, so its success rate is the one under that load.
     pub is_load: bool,
+    /// It could stop as soon as it was decided, so how many trials it has follows from their results.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub decided_early: bool,
+    /// Its failures are stored.
+    #[serde(default)]
+    pub knows_failures: bool,
     pub trials: Trials,
     /// As in its report.
     pub success_rate: Rate,
@@ -53,6 +64,9 @@ pub struct NightRun {
     pub faulty: u64,
     /// Digests of the endpoints' settings, by name. Empty in reports of earlier versions.
     pub endpoints: BTreeMap<String, String>,
+    /// The judge's verdicts on its sentinels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentinels: Option<NightSentinels>,
 }
 
 /// What one agent did in one cell of a run.
@@ -89,6 +103,22 @@ pub struct NightCell {
     pub ttft: Histogram,
 }
 
+/// Failures of one agent in one run that look alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NightFailure {
+    pub signature: String,
+    /// As the history calls it.
+    pub agent: String,
+    pub verdict: Verdict,
+    /// `step 1, turn 3`.
+    pub place: String,
+    /// Of the first one, as written.
+    pub reason: String,
+    pub trials: u64,
+    /// By their places in the run's cells.
+    pub cells: Vec<usize>,
+}
+
 impl NightRun {
     /// The state of a run that was played to its end.
     pub const WHOLE: RunState = RunState::Finished;
@@ -97,6 +127,12 @@ impl NightRun {
     #[must_use]
     pub fn is_night(&self) -> bool {
         self.state == Self::WHOLE && !self.is_load
+    }
+
+    /// Whether its rates say how much nights differ: a night that stopped when it was decided has more extreme ones.
+    #[must_use]
+    pub fn is_whole_night(&self) -> bool {
+        self.is_night() && !self.decided_early
     }
 }
 
@@ -150,15 +186,40 @@ impl Night {
                 gabfest_version: run.gabfest_version.clone(),
                 seed: run.seed,
                 is_load: summary.load.is_some(),
+                decided_early: summary.sequential.is_some(),
+                knows_failures: false,
                 trials: totals.trials,
                 success_rate: totals.success_rate.clone(),
                 turns: totals.turns,
                 cost_usd: totals.cost.total_usd,
                 cost_complete: totals.cost.complete,
                 faulty: 0,
+                sentinels: None,
                 endpoints: run.contents.as_ref().map(|contents| contents.endpoints.clone()).unwrap_or_default(),
             },
             cells,
+            failures: Vec::new(),
+        }
+    }
+
+    /// With the failures of the run.
+    #[must_use]
+    pub fn with_failures(mut self, failures: Vec<NightFailure>) -> Self {
+        self.run.knows_failures = true;
+        self.failures = failures;
+        self
+    }
+
+    /// Leaves the cells and the failures of other agents out.
+    pub fn keep_agent(&mut self, agent: &str) {
+        let mut places = BTreeMap::new();
+        for (place, _) in self.cells.iter().enumerate().filter(|(_, cell)| cell.agent == agent) {
+            places.insert(place, places.len());
+        }
+        self.cells.retain(|cell| cell.agent == agent);
+        self.failures.retain(|failure| failure.agent == agent);
+        for failure in &mut self.failures {
+            failure.cells = failure.cells.iter().filter_map(|place| places.get(place).copied()).collect();
         }
     }
 
@@ -200,7 +261,8 @@ pub fn agent(name: &str) -> String {
     if by_address { BY_ADDRESS.to_owned() } else { name.to_owned() }
 }
 
-fn content(contents: Option<&Contents>, cell: &CellName) -> Option<String> {
+/// The digests of a cell's scenario and persona.
+pub(crate) fn content(contents: Option<&Contents>, cell: &CellName) -> Option<String> {
     let contents = contents?;
     let scenario = &contents.scenarios.get(&cell.scenario)?.digest;
     let persona = cell.persona.as_ref().and_then(|persona| contents.personas.get(persona));

@@ -5,6 +5,7 @@
 //!   is broken only if its 95 % bound says so, because few conversations prove nothing.
 //! - A turn without an answer has an infinite response, service and first-token time, so an agent that stops answering never looks
 //!   faster. Means are of the turns that were answered.
+//! - Trials of cases in quarantine are left out, except of what bounds the use of the run. An objective without other cases holds.
 //! - An objective that stopped the run stays broken, whatever the conversations that ended later say.
 
 mod cell;
@@ -68,6 +69,9 @@ pub fn breaks(
 
 fn judged(watched: &Watched, sums: &Sums, spend: &Spend, when: When, end_micros: u64) -> (RunVerdict, String) {
     let objective = &watched.objective;
+    if watched.selection.is_in_quarantine() {
+        return (RunVerdict::Pass, "all its cases are in quarantine, so nothing depends on it".to_owned());
+    }
     if let Some(window) = objective.window_micros {
         return in_windows(watched, sums, window, when, end_micros);
     }

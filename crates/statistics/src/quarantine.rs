@@ -1,5 +1,7 @@
 //! Quarantined cases that get worse: an alert compares a night with what the nights before let expect.
 
+use record::summary::QuarantineAlert;
+
 use crate::{
     ledger::{Belief, Outcomes, State},
     nights::{Night, NightCell},
@@ -9,23 +11,10 @@ use crate::{
 /// The chance of a false alert about a quarantined case in a night.
 pub const ALERT: f64 = 0.01;
 
-/// A quarantined case that passed less often than the nights before let expect.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Alert {
-    pub name: String,
-    pub passed: u64,
-    pub trials: u64,
-    /// The success rate that the nights before let expect.
-    pub rate: f64,
-    /// The chance of so few passes, or fewer, if nothing changed.
-    pub chance: f64,
-    pub owner: String,
-}
-
 /// Of the quarantined cases of a night those that are worse than the nights before, at a chance of [`ALERT`] each. A case with
 /// fewer than three nights before has no alert.
 #[must_use]
-pub fn alerts(before: &[Night], night: &Night, half_life: f64) -> Vec<Alert> {
+pub fn alerts(before: &[Night], night: &Night, half_life: f64) -> Vec<QuarantineAlert> {
     // With the night's own cells, a change of its scenario begins the ledger of a case again.
     let nights: Vec<&Night> = before.iter().chain([night]).collect();
     let correlation = Trends::of(before, half_life).night_correlation;
@@ -48,11 +37,11 @@ pub fn alerts(before: &[Night], night: &Night, half_life: f64) -> Vec<Alert> {
         let belief = Belief::of(&counted, correlation, half_life);
         let chance = belief.chance_of_at_most(Outcomes { passed: cell.passed, trials: cell.trials() }, correlation);
         if belief.state != State::New && chance <= ALERT {
-            alerts.push(Alert {
-                name: cell.name(),
+            alerts.push(QuarantineAlert {
+                case: cell.name(),
                 passed: cell.passed,
                 trials: cell.trials(),
-                rate: belief.rate,
+                expected_rate: belief.rate,
                 chance,
                 owner: quarantine.owner.clone(),
             });
@@ -82,7 +71,7 @@ mod tests {
         assert!(alerts(&before, &of("now", 14, "a"), HALF_LIFE).is_empty());
         let found = alerts(&before, &of("now", 2, "a"), HALF_LIFE);
         assert_eq!(found.len(), 1, "only the quarantined case: {found:?}");
-        assert!(found[0].name == "refund" && found[0].owner == "ann" && found[0].chance < ALERT, "{found:?}");
+        assert!(found[0].case == "refund" && found[0].owner == "ann" && found[0].chance < ALERT, "{found:?}");
         assert!(alerts(&before, &of("now", 2, "b"), HALF_LIFE).is_empty(), "another scenario");
         assert!(alerts(&before[..2], &of("now", 2, "a"), HALF_LIFE).is_empty(), "too few nights");
     }

@@ -6,11 +6,13 @@ use record::{
     histogram::Histogram,
     summary::{Rate, RunState, RunVerdict},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     ledger::{Belief, Outcomes, night_correlation},
-    nights::{Night, NightCell},
+    nights::{Night, NightCell, NightRun},
+    recurring::{Recurring, recurring},
     wilson,
 };
 
@@ -18,7 +20,8 @@ use crate::{
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The runs of a history and the courses of their cases.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "gabfest trends")]
 pub struct Trends {
     pub schema_version: u32,
     /// After so many nights, the evidence of a night counts half.
@@ -29,10 +32,12 @@ pub struct Trends {
     pub runs: Vec<RunPoint>,
     /// In alphabetical order.
     pub cases: Vec<Course>,
+    /// Those of the latest night first, then the most frequent.
+    pub failures: Vec<Recurring>,
 }
 
 /// A run as a point of a chart.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunPoint {
     pub run: String,
     pub name: String,
@@ -44,6 +49,8 @@ pub struct RunPoint {
     pub exit_code: u8,
     /// Finished, and not a load: only nights count in the ledger.
     pub is_night: bool,
+    /// It could stop as soon as it was decided: it counts in the ledger, and says nothing about how much nights differ.
+    pub decided_early: bool,
     /// It played other cases than the run before, or cases whose scenario or persona changed.
     pub other_cases: bool,
     #[serde(flatten)]
@@ -51,7 +58,7 @@ pub struct RunPoint {
 }
 
 /// One case of one agent over the nights.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Course {
     pub name: String,
     pub agent: String,
@@ -67,7 +74,7 @@ pub struct Course {
 }
 
 /// One night of a case.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CasePoint {
     pub run: String,
     pub started_at: String,
@@ -81,7 +88,7 @@ pub struct CasePoint {
 }
 
 /// The figures of a point.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
     pub passed: u64,
     /// Trials with a result about the agent.
@@ -118,8 +125,11 @@ impl Trends {
                 courses.entry((&cell.cell, &cell.agent, nth)).or_default().push((night, cell));
             }
         }
-        let counted: Vec<Vec<Outcomes>> = courses.values().map(|points| outcomes(points)).collect();
-        let correlation = night_correlation(counted.iter().map(Vec::as_slice));
+        let counted: Vec<Vec<Outcomes>> = courses.values().map(|points| outcomes(points, NightRun::is_night)).collect();
+        // Nights that were decided early have more extreme rates; the evidence of their trials is what it is.
+        let whole: Vec<Vec<Outcomes>> =
+            courses.values().map(|points| outcomes(points, NightRun::is_whole_night)).collect();
+        let correlation = night_correlation(whole.iter().map(Vec::as_slice));
         let mut cases: Vec<Course> = courses
             .values()
             .zip(&counted)
@@ -134,12 +144,14 @@ impl Trends {
             night_correlation: correlation,
             runs,
             cases,
+            failures: recurring(nights),
         }
     }
 
-    /// The courses whose name or scenario contains the text, whatever the case of its letters.
+    /// The courses whose name or scenario contains the text, whatever the case of its letters, and the failures of their cases.
     pub fn keep(&mut self, text: &str) {
         let text = text.to_lowercase();
+        self.failures.retain(|failure| failure.cases.iter().any(|case| case.to_lowercase().contains(&text)));
         self.cases
             .retain(|case| [&case.name, &case.scenario].into_iter().any(|name| name.to_lowercase().contains(&text)));
     }
@@ -156,10 +168,11 @@ pub(crate) fn numbered(cells: &[NightCell]) -> impl Iterator<Item = Key<'_>> {
 }
 
 /// The nights that count: those since the content last changed.
-fn outcomes(points: &[(&Night, &NightCell)]) -> Vec<Outcomes> {
+fn outcomes(points: &[(&Night, &NightCell)], is_counted: fn(&NightRun) -> bool) -> Vec<Outcomes> {
     let counted = counted(points);
     let of = |cell: &NightCell| Outcomes { passed: cell.passed, trials: cell.trials() };
-    points.iter().zip(counted).filter(|(_, counts)| *counts).map(|((_, cell), _)| of(cell)).collect()
+    let counts = |((night, _), counts): &(&(&Night, &NightCell), bool)| *counts && is_counted(&night.run);
+    points.iter().zip(counted).filter(counts).map(|((_, cell), _)| of(cell)).collect()
 }
 
 pub(crate) fn counted(points: &[(&Night, &NightCell)]) -> Vec<bool> {
@@ -228,6 +241,7 @@ fn point(night: &Night, before: Option<&Night>) -> RunPoint {
         verdict: run.verdict,
         exit_code: run.exit_code,
         is_night: run.is_night(),
+        decided_early: run.decided_early,
         other_cases: before.is_some_and(|before| contents(before) != contents(night)),
         figures: Figures {
             passed,

@@ -20,6 +20,28 @@ pub(crate) fn faults(
     instructions: &str,
     situation: &Situation<'_>,
 ) -> Vec<Found> {
+    read(draft, simulator, limits, instructions, situation, faults::examine)
+}
+
+/// Whether the draft is in doubt.
+pub(crate) fn doubt(
+    draft: &Draft,
+    simulator: &Simulator,
+    limits: Limits,
+    situation: &Situation<'_>,
+) -> Option<faults::Doubt> {
+    read(draft, simulator, limits, "", situation, faults::doubt)
+}
+
+/// Reads a draft in its scene.
+fn read<R>(
+    draft: &Draft,
+    simulator: &Simulator,
+    limits: Limits,
+    instructions: &str,
+    situation: &Situation<'_>,
+    reads: impl FnOnce(&Line<'_>, &Scene<'_>) -> R,
+) -> R {
     let extras = &simulator.extras;
     let given: Vec<&str> =
         [&*simulator.persona].into_iter().chain(simulator.constraints.iter().map(String::as_str)).collect();
@@ -53,7 +75,7 @@ pub(crate) fn faults(
         most_sentences: limits.sentences,
         language: extras.language.as_deref(),
     };
-    faults::examine(&Line { say: &draft.say, done: draft.signal == Some(Signal::Done) }, &scene)
+    reads(&Line { say: &draft.say, done: draft.signal == Some(Signal::Done) }, &scene)
 }
 
 /// What was said, in pairs.

@@ -6,6 +6,7 @@
 
 mod borrowed;
 mod date;
+mod doubt;
 mod fold;
 mod invented_fact;
 mod leak;
@@ -22,6 +23,7 @@ mod wrong_language;
 
 use record::user_fault::{FaultKind, Severity};
 
+pub use self::doubt::Doubt;
 pub use self::scene::{Exchange, Fact, Line, Scene, Tell};
 
 /// A fault of a draft, and the text that shows it.
@@ -54,6 +56,12 @@ pub fn examine(line: &Line<'_>, scene: &Scene<'_>) -> Vec<Found> {
     let mut faults: Vec<Found> = faults.into_iter().flatten().collect();
     faults.sort_by_key(|fault| fault.severity == minor);
     faults
+}
+
+/// Whether a draft without a fault is in doubt.
+#[must_use]
+pub fn doubt(line: &Line<'_>, scene: &Scene<'_>) -> Option<Doubt> {
+    doubt::find(line, scene)
 }
 
 /// Whether the invented fact is in the arguments of a tool call: the agent has worked with it.

@@ -7,7 +7,13 @@
 
 use record::user_fault::FaultKind;
 
-use crate::{faults::Found, history::one_line, length::Limits, objection::Objection, prompt::Sheet};
+use crate::{
+    faults::{Doubt, Found},
+    history::one_line,
+    length::Limits,
+    objection::Objection,
+    prompt::Sheet,
+};
 
 /// How much the temperature rises with each refused draft.
 const WARMER: f64 = 0.3;
@@ -28,11 +34,13 @@ pub struct Refusal {
 
 impl Refusal {
     /// One more draft is refused.
-    pub fn add(&mut self, found: &[Found], objection: Option<Objection>) {
+    pub fn add(&mut self, found: &[Found], doubt: Option<&Doubt>, objection: Option<Objection>) {
         self.drafts += 1;
         self.reasons = objection.into_iter().map(|objection| objection.reason).collect();
         self.reasons.extend(found.iter().map(Found::reason));
-        self.is_echo = found.iter().any(|fault| matches!(fault.kind, FaultKind::RoleFlip | FaultKind::Repetition));
+        self.reasons.extend(doubt.filter(|_| found.is_empty()).map(Doubt::reason));
+        self.is_echo = doubt.is_some()
+            || found.iter().any(|fault| matches!(fault.kind, FaultKind::RoleFlip | FaultKind::Repetition));
     }
 
     #[must_use]

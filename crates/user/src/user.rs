@@ -10,7 +10,7 @@ use scenario::{
 use crate::{
     draft::Draft,
     examination,
-    faults::Found,
+    faults::{Doubt, Found},
     goal::Goal,
     handover,
     length::Limits,
@@ -175,6 +175,15 @@ impl<'a> User<'a> {
     pub fn objection(&self, draft: &Draft, situation: &Situation<'_>) -> Option<Objection> {
         let min_turns = self.simulator.extras.stops().min_turns.0;
         objection::to_signal(draft, situation.turns, situation.exchanges, min_turns)
+    }
+
+    /// Why a draft goes back to the model although it has no fault: it may be the other side's line.
+    #[must_use]
+    pub fn doubt(&self, draft: &Draft, situation: &Situation<'_>) -> Option<Doubt> {
+        if self.simulator.extras.self_check() == SelfCheck::Off {
+            return None;
+        }
+        examination::doubt(draft, self.simulator, self.limits, situation)
     }
 
     /// Takes a draft as the person's next line: its beliefs, and whether it ends the conversation. Without a signal,

@@ -60,6 +60,10 @@ fn read<T: for<'a> Deserialize<'a>>(file: &str) -> Vec<T> {
 }
 
 fn found(line: &Labelled, scene: &WrittenScene) -> Vec<faults::Found> {
+    read_in(line, scene, faults::examine)
+}
+
+fn read_in<R>(line: &Labelled, scene: &WrittenScene, reads: impl FnOnce(&Line<'_>, &Scene<'_>) -> R) -> R {
     let constraints = scene.constraints.join("; ");
     let instructions = [RULES, &scene.persona, &constraints];
     let mut wishes: Vec<&str> = scene.goal.iter().map(String::as_str).collect();
@@ -95,7 +99,7 @@ fn found(line: &Labelled, scene: &WrittenScene) -> Vec<faults::Found> {
         most_sentences: None,
         language: Some(&scene.language),
     };
-    faults::examine(&Line { say: &line.say, done: line.signal.as_deref() == Some("done") }, &shown)
+    reads(&Line { say: &line.say, done: line.signal.as_deref() == Some("done") }, &shown)
 }
 
 /// How a detector does on some of the lines.
@@ -206,4 +210,42 @@ fn lines_of_a_real_model_raise_no_false_alarm_and_most_of_its_role_flips_are_fou
     assert!(flips.recall() >= 0.9, "{flips:?} {:#?}", measured.errors);
     let others = all.labelled - flips.labelled;
     assert!(all.hits - flips.hits >= others * 8 / 10, "{all:?} {flips:?} {:#?}", measured.errors);
+}
+
+/// A doubt costs a call, so lines of people seldom get one.
+#[test]
+fn few_lines_of_people_are_in_doubt() {
+    let scenes: Vec<WrittenScene> = read("scenes");
+    let mut doubted = Vec::new();
+    let mut clean = 0;
+    for line in ["en", "de", "es"].iter().flat_map(|file| read::<Labelled>(file)).filter(|line| line.faults.is_empty())
+    {
+        let scene = scenes.iter().find(|scene| scene.scene == line.scene).expect("the scene of the line is listed");
+        clean += 1;
+        if let Some(doubt) = read_in(&line, scene, faults::doubt) {
+            doubted.push(format!("{} {doubt:?}", line.id));
+        }
+    }
+    assert!(clean >= 200 && doubted.len() * 50 <= clean, "{} of {clean}: {doubted:#?}", doubted.len());
+}
+
+/// Lines that a model with 1.5 billion parameters sent in the bench: the detectors of that time had found no critical fault in them.
+/// The rules for doubts were written from them, so this is no independent test.
+#[test]
+fn role_flips_that_the_detectors_miss_are_in_doubt() {
+    let scenes: Vec<WrittenScene> = read("scenes");
+    let (mut flips, mut clean, mut errors) = ((0, 0), (0, 0), Vec::new());
+    for line in read::<Labelled>("sent") {
+        let scene = scenes.iter().find(|scene| scene.scene == line.scene).expect("the scene of the line is listed");
+        let is_flip = line.faults.iter().any(|fault| fault == "role_flip");
+        let goes_back = !found(&line, scene).is_empty() || read_in(&line, scene, faults::doubt).is_some();
+        let (all, back) = if is_flip { &mut flips } else { &mut clean };
+        *all += 1;
+        *back += u32::from(goes_back);
+        if is_flip != goes_back {
+            errors.push(format!("{} {:?}", line.id, line.say));
+        }
+    }
+    assert_eq!(flips, (15, 15), "{errors:#?}");
+    assert!(clean.0 == 86 && clean.1 <= 12, "{clean:?} {errors:#?}");
 }

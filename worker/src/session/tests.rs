@@ -58,7 +58,7 @@ impl Scene {
         Self::over(slots, cast, 0)
     }
 
-    /// Over a link of so many bytes a second; 0: as fast as can be.
+    /// Over a link of this many bytes a second; 0: as fast as can be.
     fn over(slots: u32, cast: &Cast, bytes_a_second: u64) -> Self {
         let check = json!([{ "type": "string_contains", "value": "sunny" }]);
         let steps = json!([{ "input": "one" }, { "input": "two" }, { "input": "three", "evaluations": check }]);

@@ -209,3 +209,26 @@ async fn the_temperature_rises_with_each_refused_draft_and_never_falls() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_draft_in_doubt_goes_back_and_is_sent_if_there_is_no_better_one() {
+    const DOUBTED: &str = "I can send you a refund.";
+    const LONG: &str = "I want my refund and I want it now and I want it all and I want it today and I want it from you and I want it \
+        here and I want it soon and I want it fast and I want it all back and then I want to be left alone for the rest of my days, \
+        and I want to hear from you by mail, by phone and by post that it was paid, and when it was paid, and by whom it was paid.";
+    for (answers, sent, sent_back) in [
+        (vec![DOUBTED, "I want my money."], "I want my money.", 1),
+        (vec![DOUBTED, DOUBTED, DOUBTED], DOUBTED, 2),
+        // Only doubted before it: the last draft, which has a critical fault, gives way.
+        (vec![DOUBTED, DOUBTED, "How can I help you today?"], DOUBTED, 2),
+        // A minor fault is better than a doubt.
+        (vec![DOUBTED, LONG, DOUBTED], LONG, 2),
+    ] {
+        let (line, asked) = ask(0.3, answers.into_iter().map(Ok)).await;
+        let line = line.unwrap();
+        assert_eq!((line.draft.say.as_str(), line.sent_back), (sent, sent_back));
+        let card = &asked[1].messages.last().unwrap().content;
+        assert!(card.contains("\nYour last draft was refused. It reads like a message of the other side."), "{card}");
+        assert!(card.contains("ask for this: a refund."), "{card}");
+    }
+}

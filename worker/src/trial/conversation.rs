@@ -70,6 +70,14 @@ async fn turns(
             return Err(clock.left(stage).err().filter(|_| cut_short).unwrap_or(failure));
         }
         judge_turn(stage, step, turn, checks).await;
+        if let Some(lines) = &stage.recorded_lines {
+            match lines.next(step, turn) {
+                Some(words) => line = Message::user(words),
+                None => return Ok(lines.end(stage.transcript.number())),
+            }
+            speaker = Origin::Simulated;
+            continue;
+        }
         if let Some(end) = farewell {
             return Ok(ended_by_user(stage, end));
         }

@@ -10,8 +10,8 @@ use record::{Failure, FailureKind, Judgment, Stop, battery::Examined};
 use tokio::time::Instant;
 
 use super::{
-    agent_line::AgentLine, calling::Calling, database_state::Tables, judge_pool::JudgePool, ticket::Ticket,
-    transcript::Transcript, user_conduct::UserLine,
+    agent_line::AgentLine, calling::Calling, database_state::Tables, judge_pool::JudgePool,
+    recorded_lines::RecordedLines, ticket::Ticket, transcript::Transcript, user_conduct::UserLine,
 };
 use crate::{
     admission::Admission, compiled::CompiledScenario, environment::Local, outbox::Outbox, recorder::CallLog,
@@ -34,6 +34,8 @@ pub(crate) struct Stage {
     /// Questions to judges so far. A question's number is part of its seed, so that the mock model answers the same
     /// each time.
     pub(super) questions: AtomicU32,
+    /// What the user says instead of its own lines.
+    pub(super) recorded_lines: Option<Box<RecordedLines>>,
     pub(super) progress: Progress,
 }
 
@@ -79,6 +81,7 @@ impl Stage {
             tables: Tables::default(),
             examined: None,
             questions: AtomicU32::new(0),
+            recorded_lines: None,
             progress: Progress {
                 began,
                 began_millis: (resources.now_millis)(),

@@ -63,6 +63,7 @@ impl Ticket {
             persona: script.case.persona.clone().unwrap_or_default(),
             conversation: self.conversation_id(1),
             trial: self.trial.id.as_str().to_owned(),
+            attempt: self.attempt.epoch,
             case: self.trial.case_id.as_str().to_owned(),
             idempotency_key: self.session_id(),
             ..llm::Context::default()

@@ -35,7 +35,7 @@ use crate::{
     resources::Resources,
 };
 
-/// One in so many calls of a deterministic check is made twice.
+/// One in this many calls of a deterministic check is made twice.
 const ASKED_TWICE: u64 = 100;
 /// The kind of the notes that keep what checks read.
 pub(super) const END_STATE: &str = "end_state";

@@ -19,7 +19,7 @@ use super::{
 const LATE: Duration = Duration::from_secs(60);
 /// From `submit` to the first progress.
 const SUBMITTED_WITHIN: Duration = Duration::from_secs(60);
-/// SIGTERM works within this time, whatever else happens.
+/// SIGTERM takes effect within this time under every fault.
 const STOPS_WITHIN: Duration = Duration::from_secs(60);
 /// The pause before another try if the target is away.
 const AGAIN: Duration = Duration::from_millis(300);

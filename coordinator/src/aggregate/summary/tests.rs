@@ -27,6 +27,7 @@ fn plan(agents: usize) -> Plan {
         extra: Vec::new(),
         exclude: Vec::new(),
         excluded: 0,
+        cover: None,
         environment: Default::default(),
         rows: None,
     };
@@ -47,6 +48,7 @@ fn plan(agents: usize) -> Plan {
         think_time: false,
         load: None,
         decide: None,
+        origin: None,
         goodput: None,
     }
 }

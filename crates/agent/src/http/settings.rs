@@ -230,7 +230,8 @@ impl Meaning {
             | llm::Error::OutOfResources { .. }
             | llm::Error::Unsupported { .. }
             | llm::Error::Unwritable { .. }
-            | llm::Error::NoKey { .. }) => {
+            | llm::Error::NoKey { .. }
+            | llm::Error::NotRecorded { .. }) => {
                 return other;
             }
         };

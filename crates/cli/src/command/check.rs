@@ -7,7 +7,7 @@ use record::count::plural;
 use scenario::{Diagnostic, ScenarioFile, plan::Choices};
 
 use crate::{
-    args::Config,
+    args::{Config, CoverFlag},
     diagnostics,
     exit::{Exit, usage},
     panels, plan, quarantine, references, settings, stdout,
@@ -22,6 +22,8 @@ pub(crate) struct Args {
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
+    cover: CoverFlag,
+    #[command(flatten)]
     config: Config,
 }
 
@@ -33,9 +35,10 @@ pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
     found.extend(panels::faults(&reading, &read.settings));
     // Files that are valid alone may not fit together: an undefined persona, a matrix with too many cases.
     if !found.iter().any(Diagnostic::is_error) && !reading.scenarios.is_empty() {
-        match scenario::plan::build(&reading, &Choices::default()) {
+        let choices = Choices { cover: args.cover.strength(read.settings.cover), ..Choices::default() };
+        match scenario::plan::build(&reading, &choices) {
             Err(faults) => found.extend(faults),
-            Ok(plan) if quarantine::are_folders(&args.paths) => {
+            Ok(plan) if quarantine::are_folders(&args.paths) && choices.cover.is_none() => {
                 found.extend(quarantine::unknown(&read, &plan, &reading));
             }
             Ok(_) => {}

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use statistics::compare::{self, found::CompareVerdict};
 
-use crate::{compared, exit::Exit, history_file::Place, nights, screen::screen, stdout};
+use crate::{compared, exit::Exit, history_file::Place, nights, screen::screen, sentinels, stdout};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -40,6 +40,8 @@ pub(crate) async fn compare(args: &Args) -> anyhow::Result<Exit> {
     let (base, new) = (compared::read(&args.base)?, compared::read(&args.new)?);
     let mut found = compare::compare(&base, &new, args.margin);
     found.nights = nights::between(&args.place, &base, &new, &found).await;
+    let folders = (compared::folder(&args.base)?, compared::folder(&args.new)?);
+    found.sentinels = sentinels::between((&folders.0, &base.run.id), (&folders.1, &new.run.id));
     match args.format {
         _ if args.json => stdout::document(&report::compare::json(&found))?,
         Page::Text => stdout::painted(&report::compare::terminal(&found, screen()))?,

@@ -1,4 +1,4 @@
-//! `gabfest history`: the flake ledger, and the nights of a case; imports and removes runs.
+//! `gabfest history`: the flake ledger, the nights of a case, and failures over nights; imports and removes runs.
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +22,12 @@ use crate::{
 pub(crate) struct Args {
     #[command(subcommand)]
     change: Option<Change>,
-    /// Show the nights of the cases whose name contains this text
+    /// Show the nights, or with --failures the failures, of the cases whose name contains this text
     #[arg(value_name = "CASE")]
     case: Option<String>,
+    /// Show the failures: since when, in how many nights and in which cases the same failure was seen
+    #[arg(long)]
+    failures: bool,
     #[command(flatten)]
     which: nights::Which,
     /// Print every figure as JSON
@@ -59,13 +62,13 @@ pub(crate) async fn history(args: Args) -> anyhow::Result<Exit> {
     match args.change {
         Some(Change::Import { paths, place }) => import(&paths, &place).await,
         Some(Change::Prune { keep, before, place }) => prune(keep, before, &place).await,
-        None => show(args.case.as_deref(), &args.which, args.json).await,
+        None => show(&args).await,
     }
 }
 
-async fn show(case: Option<&str>, which: &nights::Which, json: bool) -> anyhow::Result<Exit> {
-    let mut trends = nights::read(which).await?;
-    if let Some(case) = case {
+async fn show(args: &Args) -> anyhow::Result<Exit> {
+    let mut trends = nights::read(&args.which).await?;
+    if let Some(case) = &args.case {
         trends.keep(case);
         if trends.cases.is_empty() {
             return Err(usage(anyhow!(
@@ -73,9 +76,11 @@ async fn show(case: Option<&str>, which: &nights::Which, json: bool) -> anyhow::
             )));
         }
     }
-    if json {
+    if args.json {
         stdout::document(&report::trends::json(&trends))?;
-    } else if case.is_none() {
+    } else if args.failures {
+        stdout::painted(&report::trends::failures(&trends, screen()))?;
+    } else if args.case.is_none() {
         stdout::painted(&report::trends::ledger(&trends, screen()))?;
     } else {
         let pages: Vec<String> = trends.cases.iter().map(|case| report::trends::case(case, screen())).collect();
@@ -109,6 +114,12 @@ async fn of_path(path: &Path) -> anyhow::Result<Vec<Night>> {
         return of_history(path).await;
     }
     if is_run(path) {
+        if let Some(origin) = history_file::repeated(path).map_err(usage)? {
+            return Err(usage(anyhow!(
+                "the run in {} repeats run {origin} and is no night of the agent\nhint: name the folder of that run",
+                path.display()
+            )));
+        }
         return Ok(vec![history_file::night(path).map_err(usage)?]);
     }
     let listed = path.read_dir().with_context(|| format!("failed to read {}", path.display())).map_err(usage)?;
@@ -117,6 +128,9 @@ async fn of_path(path: &Path) -> anyhow::Result<Vec<Night>> {
     let history = history_file::beside(path);
     let mut nights = if history.is_file() { of_history(&history).await? } else { Vec::new() };
     for folder in folders.iter().filter(|folder| is_run(folder)) {
+        if history_file::repeated(folder).map_err(usage)?.is_some() {
+            continue;
+        }
         nights.push(history_file::night(folder).map_err(usage)?);
     }
     Ok(nights)

@@ -3,15 +3,14 @@
 mod agreement;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use evaluate::calibration::{self, ATTACKS, Answered, Calibration, Item, Label};
-use formats::read;
 use futures_util::{StreamExt as _, stream};
 use record::count::plural;
 use scenario::{
-    Asks, Diagnostic,
+    Asks,
     check::{Evidence, JudgeForm, Judging},
 };
 use worker::Models;
@@ -20,10 +19,11 @@ use self::agreement::{Agreement, Verdicts};
 use crate::{
     args::{Capacity, Config, whole},
     assemble,
-    calibration::{self as calibration_file, Measured},
+    calibration::{self as calibration_file, LEAST_OF_CRITERION, Measured, OfCriterion},
     clock, diagnostics,
     exit::{Exit, usage},
     labelled_judges::LabelledJudges,
+    labels,
     references::fault_of_model_type,
     settings, stdout,
 };
@@ -88,7 +88,7 @@ pub(crate) async fn judge(args: Args) -> anyhow::Result<Exit> {
     if let Some(fault) = named.find_map(|(option, name)| fault_of_model_type(option, name, &read.settings)) {
         return Err(usage(anyhow!("nothing was judged: {fault}")));
     }
-    let (items, labels_digest) = items(&args.file)?;
+    let (items, labels_digest) = labels::read(&args.file)?;
     let judging = Judging {
         votes: args.votes,
         panel: args.panel.clone(),
@@ -170,10 +170,24 @@ fn save(read: &settings::Read, found: &Agreement, made: Measurement) -> anyhow::
         specificity: found.specificity.clone(),
         seed_flips: found.seed_flips.clone(),
         attacks: found.attacks.clone(),
+        criteria: of_criteria(found),
     };
     calibration_file::keep(&path, measured)?;
     diagnostics::note(&format!("saved in {}", path.display()));
     Ok(())
+}
+
+fn of_criteria(found: &Agreement) -> Vec<OfCriterion> {
+    let enough = found.criteria.iter().filter(|(_, group)| group.items >= LEAST_OF_CRITERION);
+    enough
+        .map(|(criterion, group)| OfCriterion {
+            criterion: criterion.clone(),
+            items: group.items,
+            kappa: group.kappa.clone(),
+            sensitivity: group.sensitivity.clone(),
+            specificity: group.specificity.clone(),
+        })
+        .collect()
 }
 
 fn ending(found: &Agreement, min_kappa: Option<f64>) -> Exit {
@@ -191,24 +205,6 @@ fn ending(found: &Agreement, min_kappa: Option<f64>) -> Exit {
         _ if found.unanswered.is_empty() => Exit::Held,
         _ => Exit::NotEnoughEvidence,
     }
-}
-
-/// The items, and the digest of their file.
-fn items(path: &Path) -> anyhow::Result<(Vec<Item>, String)> {
-    let shown = path.to_string_lossy();
-    let (items, found, digest) = match read::text_of(path, calibration::MAX_BYTES) {
-        Err(fault) => (Vec::new(), vec![fault], String::new()),
-        Ok((text, warning)) => {
-            let (items, found) = calibration::read(&text, &shown);
-            let digest = scenario::Digest::of(text.as_bytes()).as_str().to_owned();
-            (items, warning.into_iter().chain(found).collect(), digest)
-        }
-    };
-    diagnostics::print(&found);
-    if found.iter().any(Diagnostic::is_error) {
-        return Err(usage(anyhow!("nothing was judged: {}", diagnostics::count(&found))));
-    }
-    Ok((items, digest))
 }
 
 struct Asking<'a> {

@@ -13,12 +13,13 @@ use crate::{
     embedded::{self, Embedded},
     exit::{Exit, usage},
     export::{self, Exported},
-    finish,
+    finish::{self, Shown},
+    past,
     patience::Patience,
     regression, remote, report_files,
     run_folder::{self, RUNS, RunFolder},
     screen::screen,
-    stdout,
+    sentinels, stdout,
 };
 
 #[derive(Debug, clap::Args)]
@@ -96,6 +97,9 @@ fn of_files(folder: &Path, args: &Args) -> anyhow::Result<Exit> {
             if let Some(comparison) = regression::earlier(folder, &summary.run.id) {
                 selection.compare(comparison);
             }
+            if let Some(drift) = sentinels::drift(folder, summary.run.id.as_str()) {
+                selection.sentinels(drift);
+            }
             let page = form.page(&summary, &selection, screen()).ok_or_else(|| no_store(folder))?;
             print(form, &page.context("failed to render the report")?)?;
         }
@@ -127,15 +131,19 @@ async fn render(
     let Some(form) = args.format else {
         let folder = args.out.clone().unwrap_or(usual);
         run_folder::refuse_file(&folder)?;
-        let (_, written, _) = finish::write(client, run, &folder, None, patience).await?;
+        let (_, written, _) = finish::write(client, run, &folder, Shown::AGAIN, patience).await?;
         stdout::line(&written.report_html().display().to_string())?;
         return Ok(Exit::Held);
     };
-    let summary = finish::summary(client, run, patience).await?;
+    let mut summary = finish::summary(client, run, patience).await?;
+    summary.past = past::earlier(&usual, run);
     let plan = if form.needs_plan() { Some(client::plan(client, &summary, patience).await?) } else { None };
     let mut rendering = Rendering::of(form, plan);
     if let Some(comparison) = regression::earlier(&usual, run) {
         rendering.compare(comparison);
+    }
+    if let Some(drift) = sentinels::drift(&usual, run.as_str()) {
+        rendering.sentinels(drift);
     }
     export::each_trial(client, run, 0, patience, |Exported { trial, turns, unreadable }| {
         let played = Played { trial: &trial, turns: &turns, unreadable: unreadable.as_deref() };

@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use proto::v1;
-use scenario::RunId;
+use scenario::{RunId, plan::Again};
 
 use crate::{
     args::{Capacity, Config, Page},
@@ -16,9 +16,10 @@ use crate::{
     history_file::Keeping,
     judges,
     observed::{self, Observed},
+    past::Lookback,
     plan, play, refusal,
     regression::Baseline,
-    remote,
+    remote, replay,
     run_folder::RunFolder,
     settings,
     signals::Interrupts,
@@ -72,6 +73,16 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
     let Some((run, plan)) = stored.map_or_else(|| folder.begun(), |stored| Ok(Some(stored)))? else {
         return Err(usage(anyhow!("there is no run {:?}\nhint: {}", args.run, folder.hint_to_begin())));
     };
+    if let Some(origin) = &plan.origin {
+        let again = match origin.how {
+            Again::Replay => "gabfest run --replay",
+            Again::Rejudge => "gabfest rejudge",
+        };
+        return Err(usage(anyhow!(
+            "run {run} repeats run {0} and is not resumed\nhint: start it again with `{again} {0}`",
+            origin.run
+        )));
+    }
     let baseline = Baseline::choose(None, read.settings.gates.regression.as_ref(), &plan.name, &run)?;
     let baseline = baseline.map(|baseline| baseline.with_history(args.keeping.place.clone()));
     descriptors::check(&read.settings, plan.agents.iter().map(String::as_str), slots)?;
@@ -80,7 +91,8 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
     let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;
     observed.serve(observed.health_of_worker())?;
     let played = async {
-        let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
+        let tape = replay::resumed(&folder.path)?;
+        let resources = assemble::resources_on(&tape, &read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
         judges::announce_pretence(&plan, &read.settings);
         judges::announce_uncalibrated(&plan);
@@ -97,8 +109,10 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
         let interrupt = OnInterrupt::StopTheRun(&hurry);
         let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, interrupt).await?;
         let quiet = args.quiet;
-        let shown = Shown { quiet, baseline: baseline.as_ref() };
+        let past = Lookback::of(&args.keeping.place, &read);
+        let shown = Shown { quiet, baseline: baseline.as_ref(), past: Some(&past) };
         let exit = play::end(embedded, &run, &folder, shown, last.as_ref(), interrupts.count() > 0).await;
+        replay::end(&tape);
         let exit = exit
             .and_then(|exit| baseline.as_ref().map_or(Ok(exit), |baseline| baseline.gate(&folder.path, quiet, exit)));
         args.keeping.keep(&read.settings.labels, &folder.path, &run, &exit).await;

@@ -1,5 +1,10 @@
 //! `gabfest run`: plan, play in this process, report.
 
+mod replayed;
+
+use std::sync::Arc;
+
+use llm::cassette::Tape;
 use record::call::Spend;
 
 use crate::{
@@ -10,10 +15,12 @@ use crate::{
     history_file::Keeping,
     judges, log,
     observed::{self, Observed},
+    past::Lookback,
     plan, play, preflight,
     regression::Baseline,
+    replay,
     run_folder::RunFolder,
-    settings,
+    sentinels, settings,
 };
 
 #[derive(Debug, clap::Args)]
@@ -32,6 +39,12 @@ pub(crate) struct Args {
     /// Compare with an earlier run at the end: `last`, `last-green`, a run's folder or its id; a run that is worse exits with 1
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
+    /// Keep every call to agents and models in the run's folder, for --replay
+    #[arg(long, conflicts_with = "replay")]
+    record: bool,
+    /// Answer every call from this recorded run (a folder or an id) and make none; without PATH, its own scenarios are played
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["baseline", "labels"])]
+    replay: Option<String>,
     #[command(flatten)]
     keeping: Keeping,
     #[command(flatten)]
@@ -39,6 +52,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
+    if let Some(recorded) = args.replay.clone() {
+        return replayed::run(args, &recorded).await;
+    }
     let read = settings::read(&args.config, args.selection.strict)?;
     let slots = assemble::slots(&read, &args.capacity);
     let plan = plan::build(&args.selection, &read, plan::Player::ThisProcess, slots)?;
@@ -55,7 +71,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;
     observed.serve(observed.health_of_worker())?;
     let played = async {
-        let resources = assemble::resources(&read, &addresses, &args.capacity, Some(&observed)).await?;
+        let tape = if args.record { Tape::Record(Arc::default()) } else { Tape::Off };
+        let resources = assemble::resources_on(&tape, &read, &addresses, &args.capacity, Some(&observed)).await?;
         judges::announce(&plan, &resources.models)?;
         judges::announce_pretence(&plan, &read.settings);
         judges::announce_uncalibrated(&plan);
@@ -64,12 +81,19 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         let asks = !args.selection.no_preflight && plan.planned().is_none_or(|trials| trials >= preflight::LONG_TRIALS);
         let preflight =
             if asks { preflight::before(&plan, &read.settings, &resources).await? } else { Spend::default() };
+        let watched = sentinels::judge(&read, &resources.models, slots, &run, &args.keeping.place).await?;
         let folder = RunFolder::begin(&run, &plan, args.output.out.as_deref()).await?;
+        if let Some(watched) = watched {
+            watched.write(&folder.path)?;
+        }
+        replay::begin(&tape, &folder.path)?;
         let submitted = (plan, preflight);
         let quiet = args.output.quiet;
-        let shown = Shown { quiet, baseline: baseline.as_ref() };
+        let past = Lookback::of(&args.keeping.place, &read);
+        let shown = Shown { quiet, baseline: baseline.as_ref(), past: Some(&past) };
         let exit =
             play::play(submitted, (resources, slots), observed.observers(), &run, &folder, shown, args.log).await;
+        replay::end(&tape);
         let exit = exit
             .and_then(|exit| baseline.as_ref().map_or(Ok(exit), |baseline| baseline.gate(&folder.path, quiet, exit)));
         args.keeping.keep(&read.settings.labels, &folder.path, &run, &exit).await;

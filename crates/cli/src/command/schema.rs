@@ -1,6 +1,6 @@
 //! `gabfest schema`: JSON Schemas that editors can use.
 
-use crate::{exit::Exit, settings::Settings, stdout};
+use crate::{changed_verdicts::Rejudged, exit::Exit, settings::Settings, stdout};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -27,6 +27,16 @@ pub(crate) enum Of {
     Report,
     /// compare.json, and `gabfest compare --json`
     Compare,
+    /// `gabfest noise --json`
+    Noise,
+    /// `gabfest plan --json`
+    Plan,
+    /// `gabfest history --json`
+    History,
+    /// `gabfest trends --json`
+    Trends,
+    /// rejudge.json
+    Rejudge,
     /// The input of custom checks: gabfest.transcript/1
     Transcript,
 }
@@ -41,6 +51,10 @@ pub(crate) fn print(args: &Args) -> anyhow::Result<Exit> {
         Of::Config => yaml::schema::of::<Settings>(),
         Of::Report => report::schema::report(),
         Of::Compare => report::schema::compare(),
+        Of::Noise => report::schema::noise(),
+        Of::Plan => report::schema::plan(),
+        Of::History | Of::Trends => report::schema::trends(),
+        Of::Rejudge => yaml::schema::of::<Rejudged>(),
         Of::Transcript => record::published::schema(),
     };
     stdout::line(&serde_json::to_string_pretty(&schema)?)?;

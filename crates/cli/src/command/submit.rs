@@ -10,6 +10,7 @@ use crate::{
     assemble, client, clock,
     exit::{Exit, usage},
     history_file::Keeping,
+    past::Lookback,
     patience::Patience,
     plan, regression, remote, run_folder, settings, stdout,
 };
@@ -69,5 +70,7 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
         stdout::line(run.as_str())?;
         return Ok(Exit::Held);
     }
-    watch::to_its_end(client, &run, &args.output, (&args.keeping, &read.settings.labels), patience).await
+    let past = Lookback::of(&args.keeping.place, &read);
+    let kept = (&args.keeping, &read.settings.labels, &past);
+    watch::to_its_end(client, &run, &args.output, kept, patience).await
 }

@@ -13,6 +13,7 @@ use crate::{
     finish::{self, Shown},
     follow::{self, OnInterrupt},
     history_file::Keeping,
+    past::Lookback,
     patience::Patience,
     remote,
     run_folder::{self, RUNS},
@@ -38,8 +39,9 @@ pub(crate) struct Args {
 
 pub(crate) async fn watch(args: Args) -> anyhow::Result<Exit> {
     let client = client::of(remote::connect(&args.coordinator).await?);
-    let keeping = (&args.keeping, &BTreeMap::new());
-    to_its_end(client, &RunId::new(args.run), &args.output, keeping, Patience::seconds(args.patience)).await
+    let past = Lookback::without_settings(&args.keeping.place);
+    let kept = (&args.keeping, &BTreeMap::new(), &past);
+    to_its_end(client, &RunId::new(args.run), &args.output, kept, Patience::seconds(args.patience)).await
 }
 
 /// Follows a run, writes its report, and stores it in the history with the labels of the settings, for `submit --watch` too.
@@ -47,7 +49,7 @@ pub(crate) async fn to_its_end(
     mut client: Client,
     run: &RunId,
     output: &Output,
-    (keeping, labels): (&Keeping, &BTreeMap<String, String>),
+    (keeping, labels, past): (&Keeping, &BTreeMap<String, String>, &Lookback),
     patience: Patience,
 ) -> anyhow::Result<Exit> {
     let folder = output.out.clone().unwrap_or_else(|| Path::new(RUNS).join(run.as_str()));
@@ -61,7 +63,7 @@ pub(crate) async fn to_its_end(
         ))?;
         return Ok(Exit::Interrupted);
     };
-    let shown = Shown { quiet, baseline: None };
+    let shown = Shown { quiet, baseline: None, past: Some(past) };
     let exit = tokio::select! {
         exit = finish::report(&mut client, run, &folder, shown, &last.trouble, patience) => exit,
         () = interrupts.reached(1) => {

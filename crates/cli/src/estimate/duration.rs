@@ -50,9 +50,17 @@ enum Which {
 
 /// The duration, and what determines it.
 #[derive(Debug, PartialEq)]
-struct Bound {
-    seconds: f64,
-    by: String,
+pub(crate) struct Bound {
+    pub(crate) seconds: f64,
+    pub(crate) by: String,
+}
+
+/// How long a run takes: at least and at most.
+pub(crate) struct Span {
+    pub(crate) low: Bound,
+    pub(crate) high: Bound,
+    /// Lines that say where the times of calls come from, each behind a line break.
+    pub(crate) source: String,
 }
 
 /// Who is asked, how long a call of each takes, and where those times come from.
@@ -77,10 +85,15 @@ pub(super) fn of_conversation(size: &Estimate, plan: &Plan, settings: &Settings)
     Conversation { seconds, source }
 }
 
-pub(super) fn text(size: &Estimate, plan: &Plan, settings: &Settings, slots: u32) -> String {
+pub(crate) fn span(size: &Estimate, plan: &Plan, settings: &Settings, slots: u32) -> Span {
     let Servers { work, source } = servers(size, plan, settings);
     let low = bound(&work, &size.typical, size.trials, slots, Which::Low);
     let high = bound(&work, &size.upper, size.trials, slots, Which::High);
+    Span { low, high, source }
+}
+
+pub(super) fn text(size: &Estimate, plan: &Plan, settings: &Settings, slots: u32) -> String {
+    let Span { low, high, source } = span(size, plan, settings, slots);
     let range = if human(low.seconds) == human(high.seconds) {
         human(low.seconds)
     } else {
@@ -168,7 +181,7 @@ fn bound(servers: &BTreeMap<Server, Work>, load: &Load, trials: u64, slots: u32,
     longest
 }
 
-pub(super) fn human(seconds: f64) -> String {
+pub(crate) fn human(seconds: f64) -> String {
     if seconds < 1.0 {
         "less than a second".to_owned()
     } else {

@@ -168,7 +168,7 @@ fn rounded(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX) / 1000 * 1000
 }
 
-/// Starts a second in each of so many equal parts.
+/// Starts a second in each of this many equal parts.
 fn rates(lane: &Lane, parts: u32) -> Vec<f64> {
     let whole = lane.ends().unwrap_or_default();
     let before: Vec<u64> = (0..=parts).map(|part| lane.due_before(whole * part / parts)).collect();

@@ -1,30 +1,25 @@
 //! From a pace as it is written to the load that the planner takes.
 
+mod heights;
+mod inherited;
+
 use std::path::Path;
 
 use scenario::load::{self, Choice, GroupChoice, Profile, Spacing, Stage, USUAL_DROP_AFTER_MICROS};
 use serde_json::Value;
 
+use self::{
+    heights::{Heights, Of, delay, start_micros},
+    inherited::inherited,
+};
 use super::{
+    fault::{Fault, Found, fault},
     search,
     settings::{Arrivals, Executor, OTHER_NAMES, Pace},
     trace,
     units::{Amount, Span},
 };
 use crate::args::SLOTS;
-
-/// What is wrong, and at which key below the pace. A hint stands behind `\nhint: `.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) key: Vec<String>,
-    pub(crate) reason: String,
-}
-
-pub(super) type Found<T> = Result<T, Fault>;
-
-pub(super) fn fault<T>(key: &str, reason: impl Into<String>) -> Found<T> {
-    Err(Fault { key: key.split('.').map(str::to_owned).collect(), reason: reason.into() })
-}
 
 /// How other tools call a key, for the places of faults: a file may say `vus` where we say `slots`.
 pub(crate) fn other_names(key: &str) -> impl Iterator<Item = &'static str> {
@@ -81,57 +76,6 @@ fn ends_micros(pace: &load::Pace) -> Option<u64> {
         load::Pace::Arrivals { rate, .. } => Some(rate.micros()),
         load::Pace::Trace { gaps_micros } => Some(gaps_micros.iter().sum::<u64>().saturating_add(1)),
     }
-}
-
-/// A group with the keys that it does not have itself.
-fn inherited(own: &Pace, all: &Pace) -> Pace {
-    let list = |own: &Vec<String>, all: &Vec<String>| if own.is_empty() { all.clone() } else { own.clone() };
-    // A group that says how it starts says all of it: the rate of the others is not a second pace for it.
-    let shaped = own.rate.is_some()
-        || own.slots.is_some()
-        || own.trace.is_some()
-        || !own.stages.is_empty()
-        || own.steps.is_some()
-        || own.executor.is_some();
-    let base = if shaped { Pace { duration: all.duration, ..Pace::default() } } else { all.clone() };
-    Pace {
-        executor: own.executor.or(base.executor),
-        rate: own.rate.or(base.rate),
-        start_rate: own.start_rate.or(base.start_rate),
-        time_unit: own.time_unit.or(all.time_unit),
-        arrivals: own.arrivals.or(if own.slots.is_some() || own.trace.is_some() { None } else { all.arrivals }),
-        burstiness: own.burstiness.or(if own.arrivals.is_some() { None } else { base.burstiness }),
-        slots: own.slots.or(base.slots),
-        start_slots: own.start_slots.or(base.start_slots),
-        spawn_rate: own.spawn_rate.or(base.spawn_rate),
-        iterations: own.iterations.or(base.iterations),
-        iterations_per_slot: own.iterations_per_slot.or(base.iterations_per_slot),
-        duration: own.duration.or(if needs_duration(own) { base.duration } else { None }),
-        max_duration: own.max_duration.or(base.max_duration),
-        start_time: own.start_time.or(all.start_time),
-        stages: if own.stages.is_empty() { base.stages } else { own.stages.clone() },
-        spike: own.spike.or(base.spike),
-        steps: own.steps.or(base.steps),
-        trace: own.trace.clone().or(base.trace),
-        search: None,
-        tags: list(&own.tags, &all.tags),
-        exclude_tags: list(&own.exclude_tags, &all.exclude_tags),
-        wanted: if own.wanted.is_empty() { all.wanted.clone() } else { own.wanted.clone() },
-        filter: own.filter.clone().or_else(|| all.filter.clone()),
-        weights: if own.weights.is_empty() { all.weights.clone() } else { own.weights.clone() },
-        warm_up: None,
-        drop_after: None,
-        groups: std::collections::BTreeMap::new(),
-    }
-}
-
-/// Whether the length of a pace does not follow from its other keys.
-fn needs_duration(pace: &Pace) -> bool {
-    pace.stages.is_empty()
-        && pace.steps.is_none()
-        && pace.trace.is_none()
-        && pace.iterations.is_none()
-        && pace.iterations_per_slot.is_none()
 }
 
 fn group(name: &str, written: &Pace, folder: &Path) -> Found<GroupChoice> {
@@ -235,10 +179,6 @@ fn is_open(written: &Pace) -> Found<bool> {
     }
 }
 
-fn start_micros(written: &Pace) -> u64 {
-    written.start_time.map_or(0, |span| span.micros)
-}
-
 fn arrivals(written: &Pace) -> Found<load::Pace> {
     if let (Some(Executor::ConstantArrivalRate), false) = (written.executor, written.stages.is_empty()) {
         return fault("executor", "has no stages\nhint: `ramping-arrival-rate` has");
@@ -337,156 +277,6 @@ fn checked(pace: load::Pace, key: &str) -> Found<load::Pace> {
     match pace.consistent() {
         Ok(()) => Ok(pace),
         Err(reason) => fault(key, format!("cannot be played: {reason}")),
-    }
-}
-
-fn delay(micros: u64) -> Vec<Stage> {
-    if micros == 0 { Vec::new() } else { vec![Stage { micros, from: 0.0, to: 0.0 }] }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
-    Rate,
-    Slots,
-}
-
-/// The rate or the number of slots over time.
-struct Heights<'a> {
-    written: &'a Pace,
-    of: Of,
-}
-
-impl Heights<'_> {
-    /// `base`: the constant height, or where the stages begin.
-    fn profile(&self, base: Option<Amount>, key: &str) -> Found<Profile> {
-        let written = self.written;
-        let shapes = [
-            ("stages", !written.stages.is_empty()),
-            ("steps", written.steps.is_some()),
-            ("spike", written.spike.is_some()),
-        ];
-        let mut shapes = shapes.into_iter().filter_map(|(key, is_written)| is_written.then_some(key));
-        let shape = shapes.next();
-        if let (Some(one), Some(other)) = (shape, shapes.next()) {
-            return fault(other, format!("does not go with `{one}`: a pace has one shape"));
-        }
-        let of_stages = shape == Some("stages");
-        for (key, is_written) in
-            [("start_rate", written.start_rate.is_some()), ("start_slots", written.start_slots.is_some())]
-        {
-            if is_written && !of_stages {
-                return fault(key, "is where `stages` begin, and there are none");
-            }
-        }
-        let length = match (shape, written.duration) {
-            (Some(shape @ ("stages" | "steps")), Some(_)) => {
-                return fault("duration", format!("does not go with `{shape}`, which say how long they last"));
-            }
-            (Some("stages" | "steps"), None) => 0,
-            (_, Some(span)) if span.micros > 0 => span.micros,
-            (_, Some(_)) => return fault("duration", "is 0: nothing would start"),
-            (_, None) => {
-                return fault(
-                    "duration",
-                    "is missing\nhint: write for how long conversations start, such as `duration: 15m`",
-                );
-            }
-        };
-        let first = match base {
-            Some(base) => self.height(base, key)?,
-            None if of_stages => 0.0,
-            None => return fault(key, "is missing"),
-        };
-        let mut stages = delay(start_micros(written));
-        match shape {
-            Some("stages") => self.stages(first, &mut stages)?,
-            Some("steps") => self.steps(first, &mut stages)?,
-            Some(_) => self.spike(first, length, &mut stages)?,
-            None => self.constant(first, length, &mut stages)?,
-        }
-        Ok(Profile { stages })
-    }
-
-    fn height(&self, amount: Amount, key: &str) -> Found<f64> {
-        match self.of {
-            Of::Rate => {
-                let rate = amount.per_second(self.written.time_unit);
-                if rate > 1e6 {
-                    return fault(key, format!("is {amount}, and at most 1000000 conversations start each second"));
-                }
-                Ok(rate)
-            }
-            Of::Slots => {
-                let most = f64::from(*SLOTS.end());
-                if amount.per.is_some() || amount.count.fract() != 0.0 || amount.count > most {
-                    return fault(key, format!("is {amount}, and must be a whole number of slots from 0 to {most}"));
-                }
-                Ok(amount.count)
-            }
-        }
-    }
-
-    fn constant(&self, height: f64, micros: u64, stages: &mut Vec<Stage>) -> Found<()> {
-        let mut left = micros;
-        if let Some(spawn_rate) = self.written.spawn_rate {
-            let each_second = spawn_rate.per_second(None);
-            if each_second <= 0.0 {
-                return fault("spawn_rate", "is 0: no slot would be added");
-            }
-            let ramp = ((height / each_second * 1e6) as u64).clamp(1, left);
-            let reached = (each_second * ramp as f64 / 1e6).min(height);
-            stages.push(Stage { micros: ramp, from: 0.0, to: reached });
-            left -= ramp;
-        }
-        if left > 0 {
-            stages.push(Stage { micros: left, from: height, to: height });
-        }
-        Ok(())
-    }
-
-    fn stages(&self, first: f64, stages: &mut Vec<Stage>) -> Found<()> {
-        if self.written.spawn_rate.is_some() {
-            return fault("spawn_rate", "does not go with `stages`");
-        }
-        let mut from = first;
-        for stage in &self.written.stages {
-            let to = self.height(stage.target, "stages")?;
-            if stage.duration.micros > 0 {
-                stages.push(Stage { micros: stage.duration.micros, from, to });
-            }
-            from = to;
-        }
-        Ok(())
-    }
-
-    fn steps(&self, first: f64, stages: &mut Vec<Stage>) -> Found<()> {
-        let Some(steps) = self.written.steps else { return Ok(()) };
-        let (by, to) = (self.height(steps.by, "steps.by")?, self.height(steps.to, "steps.to")?);
-        if by <= 0.0 || to < first || steps.every.micros == 0 {
-            return fault("steps", "must go up: `by` and `every` above 0, and `to` not below the first height");
-        }
-        let many = ((to - first) / by + 1e-9).floor();
-        if many > 1000.0 {
-            return fault("steps", format!("has {many} steps; at most 1000 are played"));
-        }
-        for step in 0..=many as u32 {
-            let height = (first + by * f64::from(step)).min(to);
-            stages.push(Stage { micros: steps.every.micros, from: height, to: height });
-        }
-        Ok(())
-    }
-
-    fn spike(&self, first: f64, length: u64, stages: &mut Vec<Stage>) -> Found<()> {
-        let Some(spike) = self.written.spike else { return Ok(()) };
-        let to = self.height(spike.to, "spike.to")?;
-        let end = spike.after.micros.saturating_add(spike.duration.micros);
-        if spike.duration.micros == 0 || end > length {
-            return fault("spike", format!("ends after {}, and must lie within `duration`", Span { micros: end }));
-        }
-        let parts = [(spike.after.micros, first), (spike.duration.micros, to), (length - end, first)];
-        let parts = parts.into_iter().filter(|(micros, _)| *micros > 0);
-        stages.extend(parts.map(|(micros, height)| Stage { micros, from: height, to: height }));
-        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use scenario::load::{self, Profile, Search, Spacing};
 
 use super::{
-    resolve::{Fault, Found, fault},
+    fault::{Fault, Found, fault},
     settings::Pace,
     units::Amount,
 };

@@ -159,7 +159,7 @@ pub(crate) struct Search {
     pub(crate) to: Option<Amount>,
     /// How long each step is measured (`30s`).
     pub(crate) every: Option<Span>,
-    /// A step is measured longer until so many conversations have started (100).
+    /// The fewest conversations that a step starts; it is measured for longer if needed (100).
     pub(crate) conversations: Option<u64>,
     /// How long each rate is played before it is measured (`5s`).
     pub(crate) settle: Option<Span>,

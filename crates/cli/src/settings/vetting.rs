@@ -4,11 +4,12 @@
 use std::path::Path;
 
 use chrono::NaiveDate;
+use scenario::plan::MOST_COVERED;
 use worker::{environment::database, tool_server::ToolAddress};
 use yaml::{Document, Findings, Part};
 
 use super::{Goodput, MOCK, Settings, decide, rates::SuccessRates};
-use crate::{args::SLOTS, clock, compared, history_file, load::resolve};
+use crate::{args::SLOTS, clock, compared, load::resolve, run_labels};
 
 /// Of `YYYY-MM-DD`.
 const DAY_LENGTH: usize = 10;
@@ -161,6 +162,10 @@ impl Vetting<'_> {
         if let Some(k) = settings.pass_k.filter(|k| !(1..=MOST_PASS_K).contains(k)) {
             self.error(&["pass_k"], &format!("is {k}, and must be from 1 to {MOST_PASS_K}"));
         }
+        if let Some(strength) = settings.cover.filter(|strength| !(1..=MOST_COVERED).contains(strength)) {
+            self.error(&["cover"], &format!("is {strength}, and must be from 1 to {MOST_COVERED}"));
+        }
+        self.fault(&["history"], settings.history.fault());
     }
 
     fn success_rates(&mut self, rates: &SuccessRates) {
@@ -184,7 +189,7 @@ impl Vetting<'_> {
 
     fn labels(&mut self, settings: &Settings) {
         for (name, value) in &settings.labels {
-            if let Some(fault) = history_file::label_fault(name, value) {
+            if let Some(fault) = run_labels::fault(name, value) {
                 self.error(&["labels", name], &format!("cannot be used: {fault}"));
             }
         }

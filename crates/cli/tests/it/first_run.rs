@@ -221,7 +221,7 @@ fn presets_are_listed_and_printed() {
 #[test]
 fn schemas_and_completions_are_printed() {
     let place = Place::new();
-    for what in ["scenario", "matrix", "persona", "config", "report", "transcript"] {
+    for what in ["scenario", "matrix", "persona", "config", "report", "transcript", "history", "trends", "plan"] {
         let ended = place.run(&["schema", what]);
         let schema: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
         assert!(schema["properties"].is_object(), "{what}");

@@ -231,3 +231,120 @@ fn the_history_tells_a_change_of_the_agent_from_a_night() {
     let none = words(&place.run(&["compare", "night-9", "worse", "--history", "none"]));
     assert!(none.contains("Two runs cannot tell"), "{none}");
 }
+
+/// refund fails now and then, always in the same way; from the third night on hours fails too.
+#[test]
+fn a_failure_is_new_or_seen_since_a_night() {
+    let place = place();
+    let settings = |hours: f64| {
+        format!(
+            "endpoints:\n  weak: {{ kind: mock, mock: {{ pass: [{{ probability: {hours:?} }}, {{ scenario: refund, probability: 0.5 }}] }} }}\nagents:\n  weak: {{ endpoint: weak }}\nroles: {{ agent: weak }}\n"
+        )
+    };
+    let play = |place: &Place, seed: u32, hours: f64| {
+        place.write("gabfest.yaml", &settings(hours));
+        let out = format!("night-{seed}");
+        night(place, seed, &["--out", &out]);
+        place.json(&format!("{out}/report.json"))["past"].clone()
+    };
+    // hours asks something else, so that its failure is another one.
+    let hours = SCENARIO.replace("NAME", "hours").replace("I want my money back.", "When are you open?");
+    place.write("scenarios/hours.scenario.yaml", &hours.replace("value: money", "value: open"));
+    assert_eq!(play(&place, 1, 1.0), Value::Null, "nothing is known in the first night");
+    let second = play(&place, 2, 1.0);
+    let third = play(&place, 3, 0.0);
+    let of = |past: &Value, is_new: bool| -> Vec<Value> {
+        let failures = past["failures"].as_array().unwrap().iter();
+        failures.filter(|failure| failure["is_new"] == is_new).cloned().collect()
+    };
+    let [old] = &of(&second, false)[..] else { panic!("{second}") };
+    assert_eq!((&old["seen"], &old["nights"]), (&2.into(), &2.into()));
+    assert_eq!(of(&third, true).len(), 1, "{third}");
+    assert_eq!(of(&third, false)[0]["signature"], old["signature"]);
+    for page in ["night-3/report.md", "night-3/report.html"] {
+        let text = std::fs::read_to_string(place.path().join(page)).unwrap();
+        assert!(text.contains("new: no earlier night has it") && text.contains("in 3 of 3 nights"), "{page}: {text}");
+    }
+    // A report that is written again says what was known then.
+    let again = place.run(&["report", "night-2"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(place.json("night-2/report.json")["past"], second);
+
+    let found = json(&place.run(&["history", "--failures", "--json"]));
+    let failures = found["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 2, "{failures:?}");
+    let refund = failures.iter().find(|failure| failure["cases"] == serde_json::json!(["refund"])).unwrap();
+    assert_eq!((&refund["seen"], &refund["nights"], &refund["in_last"]), (&3.into(), &3.into(), &true.into()));
+    let failed: u64 = case(&found, "refund")["nights"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|night| night["trials"].as_u64().unwrap() - night["passed"].as_u64().unwrap())
+        .sum();
+    assert_eq!(refund["trials"], failed, "every failed trial is counted once");
+    let text = place.run(&["history", "--failures"]).stdout;
+    assert!(text.contains("Failures over nights") && text.contains("3 of 3") && text.contains("1 of 1"), "{text}");
+    let one = json(&place.run(&["history", "hours", "--failures", "--json"]));
+    assert_eq!(one["failures"].as_array().unwrap().len(), 1);
+    assert!(place.run(&["trends"]).stdout.contains("Failures over nights"));
+
+    // The folders and the history of CI say the same elsewhere.
+    let other = Place::new();
+    for from in ["gabfest-runs/history.db", "night-1", "night-2", "night-3"] {
+        let from = place.path().join(from);
+        assert_eq!(other.run(&["history", "import", from.to_str().unwrap()]).code, 0);
+    }
+    let imported = json(&other.run(&["history", "--failures", "--json"]));
+    assert_eq!(imported["failures"], found["failures"]);
+}
+
+#[test]
+fn the_schemas_hold_for_what_is_printed() {
+    let place = place();
+    night(&place, 1, &[]);
+    night(&place, 2, &[]);
+    for what in ["history", "trends"] {
+        let printed = place.run(&["schema", what]);
+        let schema: Value = serde_json::from_str(&printed.stdout).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let found = json(&place.run(&[what, "--json"]));
+        assert!(validator.is_valid(&found), "{what}: {found}");
+        assert!(!validator.is_valid(&serde_json::json!({ "schema_version": 1 })));
+        let known = schema["properties"].as_object().unwrap();
+        assert!(found.as_object().unwrap().keys().all(|key| known.contains_key(key)), "the schema describes every key");
+        let case = schema["$defs"]["Course"]["properties"].as_object().unwrap();
+        assert!(found["cases"][0].as_object().unwrap().keys().all(|key| case.contains_key(key)), "{what}");
+    }
+}
+
+#[test]
+fn the_half_life_is_a_setting_and_other_keys_do_not_matter() {
+    let place = place();
+    night(&place, 1, &[]);
+    let half_life =
+        |more: &[&str]| json(&place.run(&[&["history", "--json"], more].concat()))["half_life_nights"].clone();
+    assert_eq!(half_life(&[]), 7.0);
+    // The one who reads the history may lack what a run needs.
+    let settings = SETTINGS.replace("team: shop", "team: shop, commit: '${env:GABFEST_NO_SUCH_COMMIT}'");
+    place.write("gabfest.yaml", &format!("{settings}history: {{ half_life: 14 }}\n"));
+    assert_eq!((half_life(&[]), half_life(&["--half-life", "3"])), (14.0.into(), 3.0.into()));
+    place.write("gabfest.yaml", "history: { half_life: no }\n");
+    let wrong = place.run(&["history"]);
+    assert!(wrong.code == 2 && wrong.stderr.contains("history.half_life is \"no\""), "{}", wrong.stderr);
+}
+
+/// A night that stops when it is decided counts in the ledger, and says nothing about how much nights differ.
+#[test]
+fn a_night_that_was_decided_early_is_marked() {
+    let place = place();
+    let settings = SETTINGS.replace("pass_rate: 0.3", "pass_rate: 0.6");
+    place.write("gabfest.yaml", &settings);
+    let ended = place.run(&["run", "scenarios", "--decide", "--quiet", "--seed", "1"]);
+    assert!([0, 1, 3].contains(&ended.code), "{}", ended.stderr);
+    let found = json(&place.run(&["history", "--json"]));
+    assert_eq!((&found["runs"][0]["decided_early"], &found["runs"][0]["is_night"]), (&true.into(), &true.into()));
+    assert_eq!(case(&found, "refund")["belief"]["nights"], 1);
+    assert!(place.run(&["trends"]).stdout.contains("decided early"));
+    let plan = json(&place.run(&["plan", "scenarios", "--detect", "10pp", "--json"]));
+    assert_eq!(plan["basis"]["nights"], 0, "its rates follow from when it stopped");
+}

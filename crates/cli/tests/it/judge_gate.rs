@@ -161,3 +161,53 @@ fn a_battery_decides_by_a_judges_scores_only_without_the_gate() {
         }
     }
 }
+
+/// A judge that is good at one criterion and bad at another decides about the first only, and the report corrects its answers.
+#[test]
+fn a_criterion_decides_only_if_the_judge_is_good_at_it() {
+    let place = Place::new();
+    let item = |index: usize, criterion: &str, turned: bool| {
+        let is_good = index.is_multiple_of(2);
+        let agent = if is_good { "Here is the answer." } else { UNHELPFUL };
+        // Of ten labels at which the judge is good, it misses one.
+        let label = if (is_good != turned) && index != 0 { "met" } else { "not_met" };
+        let turns = [json!({ "user": format!("Question {index}?"), "agent": agent })];
+        json!({ "id": format!("{criterion}{index}"), "turns": turns, "criterion": criterion, "label": label })
+    };
+    let of = |criterion, turned| (0..20).map(move |index| format!("{}\n", item(index, criterion, turned)));
+    let labels: String = of("it answers", false).chain(of("it is polite", true)).collect();
+    place.write("labels.jsonl", &labels);
+    settings(&place, "{}", "gates: { judges: { min_kappa: 0.6 } }\n");
+    let saved = place.run(&["judge", "labels.jsonl", "--save"]);
+    assert_eq!(saved.code, 0, "{}{}", saved.stdout, saved.stderr);
+    assert!(saved.stdout.contains("by criterion") && saved.stdout.contains("it answers: 20 items"), "{}", saved.stdout);
+    let kept = place.json("gabfest.judges.json");
+    let criteria = kept["measured"][0]["criteria"].as_array().unwrap();
+    assert_eq!(criteria[0]["criterion"], "it answers");
+    assert!((criteria[0]["kappa"]["estimate"].as_f64().unwrap() - 0.9).abs() < 1e-9, "{kept}");
+    for (criterion, decides) in [("it answers", true), ("it is polite", false)] {
+        let check = format!("{{ type: rubric, criteria: [{{ name: {criterion} }}] }}");
+        let opinion = "{ type: llm_judge, prompt: Is the answer helpful?, expected: 'yes' }";
+        place.write("greeting.scenario.yaml", &SCENARIO.replace(opinion, &check));
+        let (ended, report) = run(&place);
+        assert_eq!(ended.code, i32::from(decides), "{criterion}: {}{}", ended.stdout, ended.stderr);
+        let reason = report["judges"]["uncalibrated"][0]["reason"].as_str().unwrap_or_default();
+        assert_eq!(reason.contains("not good enough at \"it is polite\""), !decides, "{reason}");
+    }
+    // Without a floor every judge decides, and the rates are still corrected.
+    settings(&place, "{}", "");
+    let check = "{ type: rubric, criteria: [{ name: it answers }] }";
+    let opinion = "{ type: llm_judge, prompt: Is the answer helpful?, expected: 'yes' }";
+    place.write("greeting.scenario.yaml", &SCENARIO.replace(opinion, check));
+    let (ended, report) = run(&place);
+    assert_eq!(ended.code, 1, "{}{}", ended.stdout, ended.stderr);
+    let row = &report["judges"]["by_criterion"][0];
+    assert_eq!(
+        (&row["criterion"], &row["met"], &row["not_met"]),
+        (&json!("it answers"), &json!(0), &json!(1)),
+        "{report}"
+    );
+    assert_eq!(row["corrected"]["of_criterion"], true);
+    assert_eq!(row["corrected"]["rate"]["estimate"], 0.0);
+    assert!(ended.stdout.contains("corrected by labels of people"), "{}", ended.stdout);
+}

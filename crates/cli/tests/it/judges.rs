@@ -167,7 +167,7 @@ judgment: { strategy: all_pass }
         place.write("all/one.scenario.yaml", scenario);
         let ended = run(&place);
         assert_eq!(ended.code, code, "{name}: {}{}", ended.stdout, ended.stderr);
-        assert!(ended.stderr.contains("paid"), "{name} is said: {}", ended.stderr);
+        assert!(ended.stderr.contains("paid"), "stderr of {name}: {}", ended.stderr);
         if code == 2 {
             assert!(!place.path().join("out").exists(), "{name}: nothing is played");
         }

@@ -102,8 +102,9 @@ fn a_quarantined_case_that_gets_worse_is_a_warning() {
         let ended = night(&place, &["--repeats", "20", "--seed", seed, "--quiet"]);
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     }
-    place.write("gabfest.yaml", &entry("refund", "2999-12-31"));
-    let ended = night(&place, &["--repeats", "20"]);
+    let over = "  - { case: hours, owner: bob@shop, reason: slow, expires: 2020-01-31 }\n";
+    place.write("gabfest.yaml", &format!("{}{over}", entry("refund", "2999-12-31")));
+    let ended = night(&place, &["--repeats", "20", "--out", "out"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let text = &ended.stderr;
     assert!(
@@ -111,4 +112,44 @@ fn a_quarantined_case_that_gets_worse_is_a_warning() {
         "{text}"
     );
     assert!(text.contains("its owner is ann@shop"), "{text}");
+    // The report says so too, and the entries that are over.
+    let past = place.json("out/report.json")["past"].clone();
+    assert_eq!((&past["alerts"][0]["case"], &past["alerts"][0]["owner"]), (&"refund".into(), &"ann@shop".into()));
+    assert_eq!((&past["expired"][0]["case"], &past["expired"][0]["expires"]), (&"hours".into(), &"2020-01-31".into()));
+    let page = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    for text in [ended.stdout, page("out/report.md"), page("out/report.html")] {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("refund is worse than before: 0 of 20 trials passed"), "{text}");
+        assert!(words.contains("expired on 2020-01-31: its gates count again"), "{text}");
+    }
+}
+
+#[test]
+fn objectives_and_comparisons_leave_a_quarantined_case_out() {
+    let half = SETTINGS.replace("probability: 0.0", "probability: 1.0");
+    let place = place(&half);
+    let play = |place: &Place, more: &[&str]| place.run(&[&["run", "scenarios", "--repeats", "20"], more].concat());
+    assert_eq!(play(&place, &["--out", "base"]).code, 0);
+    let objectives = "objectives: ['pass_rate >= 90%', 'pass_rate{scenario=refund} >= 90%', 'cost < 1']\n";
+    place.write("gabfest.yaml", &format!("{SETTINGS}{objectives}"));
+    let blocked = play(&place, &["--out", "blocked", "--baseline", "base"]);
+    assert_eq!(blocked.code, 1, "{}{}", blocked.stdout, blocked.stderr);
+
+    place.write("gabfest.yaml", &format!("{}{objectives}", entry("refund", "2999-12-31")));
+    let ended = play(&place, &["--out", "out", "--baseline", "base"]);
+    // 20 trials of one case cannot show a fall of less than 3 points, so nothing is worse and nothing is shown.
+    assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
+    let gates = place.json("out/report.json")["gates"].as_array().unwrap().clone();
+    assert!(gates.iter().all(|gate| gate["verdict"] == "PASS"), "{gates:?}");
+    let of_refund = gates.iter().find(|gate| gate["name"].as_str().unwrap().contains("refund")).unwrap();
+    assert!(of_refund["reason"].as_str().unwrap().contains("in quarantine"), "{of_refund}");
+    let whole = gates.iter().find(|gate| gate["name"] == "pass_rate >= 90%").unwrap();
+    assert!(whole["reason"].as_str().unwrap().contains("of 20"), "only the other case: {whole}");
+
+    let found = place.json("out/compare.json");
+    assert_eq!((&found["worse_cases"], &found["rate"]["quarantined"]), (&0.into(), &1.into()), "{found}");
+    let refund = found["cases"].as_array().unwrap().iter().find(|case| case["title"] == "refund").unwrap();
+    assert_eq!((&refund["quarantined"], &refund["outcome"]), (&true.into(), &"worse".into()), "it is not hidden");
+    let page = std::fs::read_to_string(place.path().join("out/compare.md")).unwrap();
+    assert!(page.contains("In quarantine") && page.contains("refund: 20/20 → 0/20, worse"), "{page}");
 }

@@ -52,6 +52,17 @@ pub(crate) fn says(text: &str) -> (u16, Value) {
     (200, body)
 }
 
+/// The same, streamed in two pieces.
+pub(crate) fn streams(text: &str) -> (u16, Value) {
+    let (first, rest) = text.split_at(text.len() / 2);
+    let event = |piece: &str| {
+        let chunk = json!({ "model": "m", "choices": [{ "index": 0, "delta": { "content": piece } }] });
+        format!("data: {chunk}\n\n")
+    };
+    let end = json!({ "model": "m", "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+    (200, Value::String(format!("{}{}data: {end}\n\ndata: [DONE]\n\n", event(first), event(rest))))
+}
+
 /// One request a connection.
 fn one(mut stream: &TcpStream, answer: &Answer) -> Option<()> {
     let mut reader = BufReader::new(stream);
@@ -69,8 +80,11 @@ fn one(mut stream: &TcpStream, answer: &Answer) -> Option<()> {
     let mut body = vec![0; headers.get("content-length")?.parse().ok()?];
     reader.read_exact(&mut body).ok()?;
     let (status, body) = answer(&Asked { headers, body: read(&body) });
-    let body = body.to_string();
-    let head = format!("content-type: application/json\r\ncontent-length: {}\r\nconnection: close", body.len());
+    let (kind, body) = match body {
+        Value::String(events) if events.starts_with("data: ") => ("text/event-stream", events),
+        whole => ("application/json", whole.to_string()),
+    };
+    let head = format!("content-type: {kind}\r\ncontent-length: {}\r\nconnection: close", body.len());
     write!(stream, "HTTP/1.1 {status} So\r\n{head}\r\n\r\n{body}").ok()
 }
 

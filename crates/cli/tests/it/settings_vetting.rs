@@ -51,6 +51,12 @@ fn rows() -> Vec<(String, &'static str, &'static [&'static str])> {
             &["databases.shop.url begins with neither sqlite:"],
         ),
         ("tool_server: { url: h }\n".to_owned(), "1:16", &["tool_server.url cannot be used"]),
+        ("cover: 4\n".to_owned(), "1:1", &["cover is 4, and must be from 1 to 3"]),
+        (
+            "history: { half_life: 0 }\n".to_owned(),
+            "1:12",
+            &["history.half_life is 0, and must be from 0.1 to 10000 nights"],
+        ),
         // Gates.
         (
             "gates:\n  regression: { margin: 3% }\n".to_owned(),

@@ -1,4 +1,4 @@
-//! docs/tutorial.md, docs/load.md, docs/compare.md and docs/history.md are correct: their files are written, their commands run, and the output is compared.
+//! docs/tutorial.md, docs/load.md, docs/compare.md, docs/history.md, docs/plan.md and docs/replay.md are correct: their files are written, their commands run, and the output is compared.
 //!
 //! A block whose info string names a file (` ```yaml gabfest.yaml `) is that file. In a `console` block, lines after `$
 //! ` are commands and the lines below each are its output; a line `…` matches any number of lines. Times and the names
@@ -12,6 +12,8 @@ const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
 const LOADS: &str = include_str!("../../../../docs/load.md");
 const COMPARE: &str = include_str!("../../../../docs/compare.md");
 const HISTORY: &str = include_str!("../../../../docs/history.md");
+const REPLAY: &str = include_str!("../../../../docs/replay.md");
+const PLAN: &str = include_str!("../../../../docs/plan.md");
 /// The port of the tutorial's agent. The test takes a free one, because tests run side by side.
 const PORT: &str = "8090";
 /// Begins the line that the script prints before each command.
@@ -35,6 +37,16 @@ fn every_command_of_the_page_on_comparisons_prints_what_the_page_says() {
 #[test]
 fn every_command_of_the_page_on_the_history_prints_what_the_page_says() {
     assert!(play(HISTORY) >= 4);
+}
+
+#[test]
+fn every_command_of_the_page_on_plans_prints_what_the_page_says() {
+    assert!(play(PLAN) >= 4);
+}
+
+#[test]
+fn every_command_of_the_page_on_replays_prints_what_the_page_says() {
+    assert!(play(REPLAY) >= 4);
 }
 
 /// Plays a page. Returns how many commands it has.
@@ -136,6 +148,7 @@ fn masked(line: &str, numbers_vary: bool) -> String {
         let is_time = matches!(words.get(index + 1), Some(&("ms" | "s" | "min")));
         let is_unit = index > 0 && matches!(*word, "ms" | "s" | "min") && words[index - 1].ends_with(digit);
         masked.push(match () {
+            () if is_run(word) => "RUN".to_owned(),
             () if word.starts_with("gabfest-runs/") => "gabfest-runs/…".to_owned(),
             () if is_unit => "ms".to_owned(),
             () if (is_time || numbers_vary) && word.contains(digit) => word.replace(digit, "").replace(['.', ','], ""),
@@ -143,6 +156,13 @@ fn masked(line: &str, numbers_vary: bool) -> String {
         });
     }
     masked.join(" ")
+}
+
+/// The id of a run, such as `20261124-011123-cc5e`, perhaps with punctuation behind it.
+fn is_run(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('-').collect();
+    let is_number = |part: &str, digits: usize| part.len() == digits && part.chars().all(digit);
+    matches!(parts[..], [day, time, _] if is_number(day, 8) && is_number(time, 6))
 }
 
 fn digit(letter: char) -> bool {

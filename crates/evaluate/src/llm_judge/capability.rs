@@ -20,7 +20,7 @@ impl Capability {
         Self { achieved, reasoning: ballot.shown() }
     }
 
-    /// What most votes find, with the reasoning of one that agrees. A tie cannot be told.
+    /// What most votes find, with the reasoning of one that agrees. A tie is undecided.
     pub(super) fn by_most(votes: &[Self]) -> Self {
         let achieved = match majority(votes.iter().map(|vote| vote.achieved)) {
             Counted::Majority(achieved) => achieved,
@@ -47,7 +47,7 @@ pub(super) fn score(capabilities: &[Capability]) -> (Option<f64>, String) {
     let (achieved, missing) = (count(Ok(true)), count(Ok(false)));
     let decided = achieved + missing;
     let mut words = format!("{achieved} of {decided} capabilities achieved");
-    for (open, word) in [(Open::NotApplicable, "not applicable"), (Open::CannotTell, "cannot be told")] {
+    for (open, word) in [(Open::NotApplicable, "not applicable"), (Open::CannotTell, "undecided")] {
         let left_out = count(Err(open));
         if left_out > 0 {
             words.push_str(&format!(", {left_out} {word}"));

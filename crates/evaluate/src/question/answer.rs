@@ -98,7 +98,7 @@ struct Decided {
 async fn decide(question: &Question<'_>, scale: Scale<'static>, pool: &dyn JudgePool) -> Result<Decided, Error> {
     let form = form_of(scale, question.judging);
     let read = |text: &str| Ballot::read(&form.read(text)?, scale, question.judging, question.material);
-    let votes = ask(question, form, pool, read).await?;
+    let votes = ask(question, form, pool, read).await.map_err(|few| few.recorded(|votes| recorded(votes, "")))?;
     let Counted::Majority(verdict) = majority(votes.answers().map(|ballot| ballot.verdict.kind())) else {
         let counted = counted(votes.answers().map(|ballot| ballot.verdict.answer()));
         return Err(Error::Tied { counted, ballots: recorded(&votes, "") });

@@ -216,13 +216,13 @@ pub(crate) fn form_of_many(count: usize, judging: &Judging) -> Result<Form, Erro
     Form::of_properties(json!({ "criteria": list }), meaning, entries.saturating_mul(TOKENS + TOKENS_OF_QUOTE))
 }
 
-/// The schema of a list with so many ballots.
+/// The schema of a list with `count` ballots.
 pub(crate) fn entries(count: usize, scale: Scale<'_>, judging: &Judging) -> Value {
     let entry = object(Value::Object(properties(scale, judging)));
     json!({ "type": "array", "items": entry, "minItems": count, "maxItems": count })
 }
 
-/// Reads the list of so many ballots under this key.
+/// Reads the list of `count` ballots under `key`.
 pub(crate) fn read_entries(
     fields: &Map<String, Value>,
     key: &str,

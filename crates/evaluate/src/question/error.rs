@@ -24,6 +24,9 @@ pub enum Error {
     /// The votes tie.
     #[error("decide by the judge's votes: {counted}")]
     Tied { counted: String, ballots: Vec<record::Ballot> },
+    /// Half or fewer of the votes arrived. `error`: of the first one that is missing.
+    #[error("{error} ({arrived} of {asked} votes arrived)")]
+    TooFewVotes { error: Box<Self>, arrived: usize, asked: usize, ballots: Vec<record::Ballot> },
 }
 
 impl Error {
@@ -38,6 +41,7 @@ impl Error {
             Self::NoEvidence { .. } => FailureKind::EvidenceNotFound,
             Self::Truncated { .. } => FailureKind::JudgeTruncated,
             Self::Tied { .. } => FailureKind::Undecided,
+            Self::TooFewVotes { error, .. } => error.kind(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Verifies that a judge's quotes are in the material, in a message of the speaker that the judge names.
 //!
 //! Case, white space, punctuation and Unicode variants do not count, and `…` replaces omitted words. A quote has at least
-//! two words, unless it is a whole message. The number of its turn is corrected, because judges miscount. What was said before
+//! two words, unless it is a whole message. The number of its turn is corrected, because judges miscount. The text before
 //! the first turn is turn 0, and the end state was said by a tool.
 
 use serde_json::Value;

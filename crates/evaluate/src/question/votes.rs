@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Heard;
+use super::{Error, Heard};
 use crate::excerpt::{SHORT_BYTES, excerpt};
 
 /// The votes that arrived.
@@ -10,6 +10,14 @@ use crate::excerpt::{SHORT_BYTES, excerpt};
 pub(crate) struct Votes<T> {
     pub(crate) heard: Vec<Heard<T>>,
     pub(crate) asked: usize,
+}
+
+/// Half or fewer of the votes arrived.
+#[derive(Debug)]
+pub(crate) struct TooFew<T> {
+    /// Of the first vote that is missing.
+    pub(super) error: Box<Error>,
+    pub(super) votes: Votes<T>,
 }
 
 /// The decision of a majority.
@@ -42,6 +50,21 @@ impl<T> Votes<T> {
         tell: impl Fn(&T) -> (String, Option<f64>, String),
     ) -> Vec<record::Ballot> {
         self.heard.iter().map(|heard| recorded_one(heard, criterion, &tell)).collect()
+    }
+}
+
+impl<T> TooFew<T> {
+    pub(super) fn none(error: Error) -> Self {
+        Self { error: Box::new(error), votes: Votes { heard: Vec::new(), asked: 1 } }
+    }
+
+    /// The error, with the votes that arrived: they are paid for, and `record` returns them for the record.
+    pub(crate) fn recorded(self, record: impl FnOnce(&Votes<T>) -> Vec<record::Ballot>) -> Error {
+        let Self { error, votes } = self;
+        match votes.heard.len() {
+            0 => *error,
+            arrived => Error::TooFewVotes { error, arrived, asked: votes.asked, ballots: record(&votes) },
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fakes::{Judges, Scene, asks, ballot, turn};
 
-/// What does not apply and what cannot be told counts in no share, whatever the way of asking.
+/// Capabilities that do not apply or are undecided count in no share, in every way of asking.
 #[tokio::test]
 async fn open_capabilities_are_no_missing_ones() {
     let all = ["one", "two", "three", "four"].map(str::to_owned).to_vec();
@@ -14,15 +14,15 @@ async fn open_capabilities_are_no_missing_ones() {
         (
             &["yes", "no", "not_applicable", "cannot_tell"],
             Some(0.5),
-            "1 of 2 capabilities achieved, 1 not applicable, 1 cannot be told",
+            "1 of 2 capabilities achieved, 1 not applicable, 1 undecided",
         ),
-        (&["yes", "cannot_tell", "yes", "yes"], Some(1.0), "3 of 3 capabilities achieved, 1 cannot be told"),
+        (&["yes", "cannot_tell", "yes", "yes"], Some(1.0), "3 of 3 capabilities achieved, 1 undecided"),
         (
             &["no", "not_applicable", "not_applicable", "not_applicable"],
             Some(0.0),
             "0 of 1 capabilities achieved, 3 not applicable",
         ),
-        (&["cannot_tell"; 4], None, "0 of 0 capabilities achieved, 4 cannot be told"),
+        (&["cannot_tell"; 4], None, "0 of 0 capabilities achieved, 4 undecided"),
     ];
     for (words, score, counts) in rows {
         let one_by_one = std::iter::once("yes").chain(words.iter().copied()).map(|word| ballot("judgment", word, 0.9));

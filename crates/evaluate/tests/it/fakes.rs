@@ -82,7 +82,7 @@ impl Judges {
         Self { model: Arc::new(Script { replies, ..Script::default() }), ..Self::default() }
     }
 
-    /// With a context of so many bytes.
+    /// With a context of this many bytes.
     pub(crate) fn with_room(self, bytes: u64) -> Self {
         let replies = std::mem::take(&mut *self.model.replies.lock().unwrap());
         let script = Script { replies: Mutex::new(replies), room: Some(bytes), ..Script::default() };

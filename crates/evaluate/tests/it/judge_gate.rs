@@ -5,13 +5,26 @@ use record::{FailureKind, Finding, Judgment, turn::ToolCall};
 use scenario::{
     Check,
     check::{Expected, Rule},
-    plan::{JudgeGate, MeasuredJudges},
+    plan::{Agreeing, JudgeGate, MeasuredJudges},
 };
 
 use crate::{
     fakes::{Judges, Scene, asks, check, judged, turn, unreachable},
     rows::read,
 };
+
+/// One vote of a judge.
+fn measured(judge: &str, kappa: f64, date: &str) -> MeasuredJudges {
+    MeasuredJudges {
+        judges: vec![judge.to_owned()],
+        ballots: 1,
+        kappa,
+        sensitivity: Agreeing::default(),
+        specificity: Agreeing::default(),
+        date: date.to_owned(),
+        criteria: Vec::new(),
+    }
+}
 
 /// A judge that is not measured, or not good enough, only informs.
 #[tokio::test]
@@ -27,14 +40,14 @@ async fn only_calibrated_judges_decide() {
     let (required, jury, judge) = asked(None, true).await;
     assert_eq!((required, jury.words, jury.uncalibrated), (true, 2, None));
     let gate = |kappa: f64| {
-        let measured = MeasuredJudges { judges: vec![judge.clone()], ballots: 1, kappa, date: "2026-11-23".to_owned() };
-        JudgeGate { min_kappa: 0.6, measured: vec![measured] }
+        let measured = measured(&judge, kappa, "2026-11-23");
+        JudgeGate { min_kappa: Some(0.6), measured: vec![measured] }
     };
     let (required, jury, _) = asked(Some(gate(0.6)), true).await;
     assert_eq!((required, jury.uncalibrated), (true, None));
     let (required, jury, _) = asked(Some(gate(0.59)), true).await;
     assert!(!required && jury.uncalibrated.as_ref().unwrap().contains("its kappa was 0.590 on 2026-11-23"), "{jury:?}");
-    let nobody = JudgeGate { min_kappa: 0.6, measured: Vec::new() };
+    let nobody = JudgeGate { min_kappa: Some(0.6), measured: Vec::new() };
     let (required, jury, _) = asked(Some(nobody.clone()), true).await;
     assert!(!required && jury.uncalibrated.as_ref().unwrap().contains("is not calibrated"), "{jury:?}");
     let (required, jury, _) = asked(Some(nobody), false).await;
@@ -79,9 +92,8 @@ async fn judgment(outer: &str, inner: &[&str], replies: &[&str], gate: Option<Ju
 /// The gate that one vote of the judge passes, and three votes do not.
 async fn one_vote_is_measured() -> JudgeGate {
     let ballots = judgment(ANY_OF, &[JUDGED], &["yes"], None).await.ballots;
-    let date = "2026-11-23".to_owned();
-    let measured = MeasuredJudges { judges: vec![ballots[0].judge.clone()], ballots: 1, kappa: 0.9, date };
-    JudgeGate { min_kappa: 0.6, measured: vec![measured] }
+    let measured = measured(&ballots[0].judge, 0.9, "2026-11-23");
+    JudgeGate { min_kappa: Some(0.6), measured: vec![measured] }
 }
 
 /// The gate applies to the judges that decide, by their own number of votes. Each vote is in the record.
@@ -236,7 +248,7 @@ async fn functions_and_scores_of_a_judge_count_if_it_is_measured() {
     let result = r#"{"result": "refund"}"#;
     let alike = r#"{"similarity": 0.9}"#;
     let measured = one_vote_is_measured().await;
-    let nobody = JudgeGate { min_kappa: 0.6, measured: Vec::new() };
+    let nobody = JudgeGate { min_kappa: Some(0.6), measured: Vec::new() };
     let judged_by_3 = CALL_JUDGED.replace("CHECKS", JUDGED_BY_3);
     let yes = judged("yes", 0.9);
     let rows: [Row<'_>; 8] = [

@@ -39,7 +39,7 @@ pub(crate) enum Seen {
     Talk(&'static [(&'static str, &'static str)]),
     /// A reply with these times, in milliseconds: to its first token, and to its end.
     Took(Option<u64>, u64),
-    /// A reply that used so many tokens and billionths of a dollar.
+    /// A reply that used this many tokens and billionths of a dollar.
     Used(u64, Option<i64>),
     /// The state of the mocks.
     State(&'static str),

@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, path::Path};
 
 use history::{Added, Error, History};
 use record::summary::{RunState, RunVerdict};
-use statistics::{compare::played::PlayedTrial, nights::Night};
+use sqlx::{ConnectOptions as _, Connection as _, query, sqlite::SqliteConnectOptions};
+use statistics::{
+    compare::played::PlayedTrial,
+    nights::{Night, NightFailure},
+};
 
 /// A run of the stored report, under another id.
 fn night(id: &str, started_at: &str) -> Night {
@@ -106,4 +110,88 @@ async fn files_of_others_and_of_newer_versions_are_refused() {
         assert!(error.to_string().contains("history.db was written by a newer gabfest\nhint: "), "{error}");
     }
     assert_eq!(std::fs::read(&path).unwrap(), bytes, "it is left as it is");
+}
+
+fn with_failure(night: Night) -> Night {
+    night.with_failures(vec![NightFailure {
+        signature: "0a1b".to_owned(),
+        agent: "bot".to_owned(),
+        verdict: record::Verdict::Fail,
+        place: "turn 2".to_owned(),
+        reason: "it promises a refund".to_owned(),
+        trials: 3,
+        cells: vec![0],
+    }])
+}
+
+/// The tables as version 1 made them.
+const VERSION_1: [&str; 5] = [
+    "create table run (id text primary key not null, name text not null, started_at text not null, state text not null,
+         verdict text not null, exit_code integer not null, facts text not null) strict",
+    "create table cell (run text not null references run (id) on delete cascade, place integer not null, scenario text not null,
+         persona text, agent text not null, planned integer not null, passed integer not null, failed integer not null,
+         figures text not null, primary key (run, place)) strict, without rowid",
+    "create index run_by_start on run (started_at, id)",
+    "pragma application_id = 1734435432",
+    "pragma user_version = 1",
+];
+
+/// Writes a run as version 1 did: its facts say nothing of failures and early decisions.
+async fn write_version_1(path: &Path, night: &Night) {
+    let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+    let mut connection = options.connect().await.unwrap();
+    for statement in VERSION_1 {
+        query(statement).execute(&mut connection).await.unwrap();
+    }
+    let mut facts = serde_json::to_value(&night.run).unwrap();
+    facts.as_object_mut().unwrap().remove("knows_failures").unwrap();
+    query("insert into run values (?1, 'n', ?2, 'finished', 'FAIL', 1, ?3)")
+        .bind(&night.run.id)
+        .bind(&night.run.started_at)
+        .bind(facts.to_string())
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    for (place, cell) in night.cells.iter().enumerate() {
+        query("insert into cell values (?1, ?2, 's', null, 'bot', 1, 1, 0, ?3)")
+            .bind(&night.run.id)
+            .bind(place as i64)
+            .bind(serde_json::to_string(cell).unwrap())
+            .execute(&mut connection)
+            .await
+            .unwrap();
+    }
+    connection.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_history_of_version_1_is_read_and_migrated_without_a_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.db");
+    let old = night("a", "2026-03-14T02:00:00Z");
+    write_version_1(&path, &old).await;
+    assert_eq!(all(&path).await, [old.clone()], "only read");
+    let new = with_failure(night("b", "2026-03-15T02:00:00Z"));
+    let mut history = History::open(&path).await.unwrap();
+    history.keep(&new).await.unwrap();
+    history.close().await.unwrap();
+    assert_eq!(all(&path).await, [old.clone(), new.clone()]);
+
+    // An import carries failures, and a run that lost them does not replace one that has them.
+    let mut other = History::open(&folder.path().join("other.db")).await.unwrap();
+    other.add(&[old.clone(), new.clone()]).await.unwrap();
+    let poorer = Night { failures: Vec::new(), ..new.clone() };
+    let poorer = Night { run: statistics::nights::NightRun { knows_failures: false, ..poorer.run }, ..poorer };
+    assert_eq!(other.add(&[poorer]).await.unwrap(), Added { new: 0, replaced: 0, known: 1 });
+    let richer = with_failure(old);
+    assert_eq!(other.add(&[richer.clone()]).await.unwrap(), Added { new: 0, replaced: 1, known: 0 });
+    other.close().await.unwrap();
+    assert_eq!(all(&folder.path().join("other.db")).await, [richer, new]);
+    // A run that goes takes its failures with it.
+    let mut history = History::open(&path).await.unwrap();
+    assert_eq!(history.remove(&["b".to_owned()]).await.unwrap(), 1);
+    history.close().await.unwrap();
+    let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    let left: i64 = sqlx::query_scalar("select count(*) from failure").fetch_one(&mut connection).await.unwrap();
+    assert_eq!(left, 0);
 }

@@ -8,12 +8,13 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 use crate::{
     bedrock::sign::Signer,
-    call::Call,
+    call::{Call, Named, Request},
     chat::{self, Chat},
     client::{self, Client},
     credential::{self, Credential},
@@ -133,6 +134,21 @@ impl Endpoint {
         }
     }
 
+    /// The chat model of these settings with its names and limits, and without a connection: it is never asked. For calls that a
+    /// recording answers, where no key is needed.
+    #[must_use]
+    pub fn unasked(name: &str, settings: &Settings) -> Arc<dyn Chat> {
+        // The mock is its own model.
+        let own = Some(name.to_owned()).filter(|_| settings.kind == Kind::Mock);
+        let model = own.or_else(|| settings.model.clone()).unwrap_or_default();
+        let named = Unasked { endpoint: name.to_owned(), model };
+        match (settings.context_tokens, Cap::of(settings.own_cap(), settings.reasoning_reserve)) {
+            (None, _) => Arc::new(named),
+            (Some(window), None) => Arc::new(Fitting::new(named, window)),
+            (Some(window), Some(cap)) => Arc::new(Capped::new(Fitting::new(named, window), cap)),
+        }
+    }
+
     /// Its embeddings.
     #[must_use]
     pub fn embeddings(&self) -> Arc<dyn Measures<Embed>> {
@@ -161,6 +177,31 @@ impl Endpoint {
     #[must_use]
     pub fn unsettled_nanos(&self) -> i64 {
         self.in_flight.load(Ordering::Relaxed)
+    }
+}
+
+/// See [`Endpoint::unasked`].
+#[derive(Debug)]
+struct Unasked {
+    endpoint: String,
+    model: String,
+}
+
+impl Named for Unasked {
+    fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    fn name(&self) -> &str {
+        &self.model
+    }
+}
+
+#[async_trait]
+impl<R: Request> Call<R> for Unasked {
+    async fn ask(&self, _: &R) -> Result<R::Reply, crate::Error> {
+        let message = "it is not connected".to_owned();
+        Err(crate::Error::NotRecorded { endpoint: self.endpoint.clone(), message })
     }
 }
 
@@ -222,7 +263,7 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::{Message, chat::Request, openai};
+    use crate::{Message, chat, openai};
 
     fn settings(value: serde_json::Value) -> Settings {
         serde_json::from_value(value).expect("settings")
@@ -314,7 +355,7 @@ mod tests {
         });
         let endpoint = Endpoint::open("main", &settings(value)).expect("opens");
         let (judge, agent) = (endpoint.chat(Policy::model()), endpoint.chat(Policy::agent()));
-        let mut request = Request { messages: vec![Message::user("hello")], ..Request::default() };
+        let mut request = chat::Request { messages: vec![Message::user("hello")], ..chat::Request::default() };
         request.context.role = "agent".to_owned();
         judge.ask(&request).await.expect("answers");
         let reply = agent.ask(&request).await.expect("answers");

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The start of a `CALL`'s question. It has no yes-or-no answer, and any other answer would be made up.
-const FUNCTION: &str = "Question: You stand for the function `";
+const FUNCTION: &str = "Question: You act as the function `";
 /// The start and end of a question's evidence: the question and its solved examples are not judged.
 const MATERIAL: (&str, &str) = ("<<<material ", "\nmaterial ");
 

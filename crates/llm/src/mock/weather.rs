@@ -71,7 +71,7 @@ impl Pace<'_> {
         })
     }
 
-    /// From the request to the last of so many pieces.
+    /// From the request to the last of this many pieces.
     pub(crate) fn last(&self, pieces: usize) -> Duration {
         if self.is_burst() { self.first } else { self.due().nth(pieces.saturating_sub(1)).unwrap_or(self.first) }
     }

@@ -63,7 +63,8 @@ impl Policy {
             | Error::Unsupported { .. }
             | Error::Exhausted { .. }
             | Error::Unwritable { .. }
-            | Error::NoKey { .. } => false,
+            | Error::NoKey { .. }
+            | Error::NotRecorded { .. } => false,
         }
     }
 }

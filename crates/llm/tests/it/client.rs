@@ -31,6 +31,7 @@ fn request() -> Request {
         persona: "angry customer".into(),
         conversation: "t1".into(),
         trial: "t".into(),
+        attempt: 0,
         case: String::new(),
         turn: 2,
         call: 1,
@@ -69,6 +70,7 @@ fn named(outcome: &Result<Reply, Error>) -> String {
         Err(Error::Unwritable { .. }) => "unwritable".to_owned(),
         Err(Error::Unsupported { parameter, .. }) => format!("unsupported {parameter}"),
         Err(Error::NoKey { .. }) => "no key".to_owned(),
+        Err(Error::NotRecorded { .. }) => "not recorded".to_owned(),
     }
 }
 

@@ -10,7 +10,7 @@ pub struct Drift {
     pub watched: Option<Watched>,
     /// Figures with at least 10 slices.
     pub figures: Vec<DriftFigure>,
-    /// Why nothing is said about all or some figures; `null` if all have enough slices.
+    /// Why some or all figures have no trend; `null` if all have enough slices.
     pub undecided: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! The run itself: what it was, how it ended, how long it took, and what its gates say.
 
-use scenario::{Digest, RunId};
+use scenario::{Digest, RunId, plan::Origin};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,9 @@ pub struct Run {
     /// What it was made of, for comparisons; absent while it is going on, and in older reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contents: Option<Contents>,
+    /// The recorded run that it plays or judges again; absent of other runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A pause, a stop or another decision about a run.

@@ -7,7 +7,7 @@ use scenario::load::{Lane, Schedule, Step, lane_and_local};
 use super::Counts;
 use crate::{FailureKind, Trial, Usd, histogram::Histogram};
 
-/// A load has at most about so many time slices.
+/// The number of time slices of a load, at most, roughly.
 const SLICES: u32 = 60;
 /// Slices of a step of a search.
 const IN_A_STEP: u64 = 5;

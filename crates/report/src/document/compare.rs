@@ -13,6 +13,7 @@ use statistics::compare::found::{CompareVerdict, Comparison, GroupKind};
 use super::{
     Document, Room,
     model::{Block, Kind, LineKind, Section},
+    sentinels,
 };
 use crate::{Found, figures::plural};
 
@@ -56,6 +57,7 @@ pub(super) fn section(found: &Found, room: Room) -> Section {
     facts.enumerate().for_each(|(place, text)| if place == 0 { why.push(text) } else { rest.push(text) });
     let mut blocks =
         vec![Block::Lines { kind: kind(is_worse), lines: why }, Block::Lines { kind: LineKind::Item, lines: rest }];
+    blocks.extend(comparison.sentinels.as_ref().filter(|found| found.drifted).map(sentinels::compared));
     for changes in document.sections.into_iter().filter(|section| section.kind == Kind::Changes) {
         for block in changes.blocks {
             if let Block::Lines { kind, lines } = block {
@@ -100,6 +102,7 @@ fn contract(comparison: &Comparison, room: CompareRoom) -> Vec<Block> {
         let why = "a report of an earlier version has no digests, so changed scenarios, personas and endpoints are unknown; `gabfest report RUN` writes it again";
         blocks.push(Block::Note(why.to_owned()));
     }
+    blocks.extend(comparison.sentinels.as_ref().map(sentinels::compared));
     blocks.push(Block::Note(comparison.nights.as_ref().map_or_else(|| RUNS.to_owned(), words::nights)));
     blocks
 }

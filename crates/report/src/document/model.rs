@@ -36,6 +36,10 @@ pub(crate) enum Kind {
     Transcripts,
     /// Verdicts by length, and judges that only inform.
     Judges,
+    /// What people would have answered.
+    Corrected,
+    /// Whether the judge is as in the nights before.
+    Sentinels,
     /// Of the user's own, and which of them are unstable.
     CustomChecks,
     Informing,
@@ -68,6 +72,13 @@ pub(crate) enum Kind {
     Nights,
     /// Of a history: which cases are stable, flaky or broken.
     Ledger,
+    /// Of a history: the same failure over nights.
+    Recurring,
+    /// Whose noise a run has: its parts, what to do, what votes change, and what counts in nothing.
+    Noise,
+    Advice,
+    Votes,
+    LeftOut,
 }
 
 impl Kind {
@@ -89,6 +100,8 @@ impl Kind {
             Self::Quarantine => "quarantine",
             Self::Transcripts => "transcripts",
             Self::Judges => "judges",
+            Self::Corrected => "corrected",
+            Self::Sentinels => "sentinels",
             Self::CustomChecks => "custom-checks",
             Self::Informing => "informing",
             Self::SimulatedUser => "simulated-user",
@@ -109,6 +122,11 @@ impl Kind {
             Self::Contract => "contract",
             Self::Nights => "nights",
             Self::Ledger => "ledger",
+            Self::Recurring => "recurring-failures",
+            Self::Noise => "noise",
+            Self::Advice => "advice",
+            Self::Votes => "votes",
+            Self::LeftOut => "left-out",
         }
     }
 }

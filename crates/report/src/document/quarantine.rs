@@ -1,14 +1,18 @@
-//! Quarantined cases: their results, and who looks after them until when.
+//! Quarantined cases: their results, who looks after them until when, and which need a look.
 
-use record::Summary;
+use record::{
+    Summary,
+    count::plural,
+    summary::{Past, QuarantineAlert},
+};
 
 use super::{
-    model::{Block, Cell, Column, Kind, Section, Table},
+    model::{Block, Cell, Column, Kind, LineKind, Section, Table},
     room::Room,
 };
 use crate::{
     cases,
-    figures::{self, plural},
+    figures::{self, percent},
 };
 
 const LEGEND: &str = "No gate depends on these cases. Every figure of the report has their trials in it.";
@@ -37,6 +41,27 @@ pub(super) fn section(summary: &Summary, room: Room) -> Section {
         .collect();
     let left_out = quarantined.count().saturating_sub(room.scenarios) as u64;
     table.left_out = (left_out > 0).then(|| plural(left_out, "more case", "more cases"));
-    let block = (!table.rows.is_empty()).then_some(Block::Table(table));
+    let warnings = summary.past.as_ref().map(warnings).unwrap_or_default();
+    let block = (!warnings.is_empty()).then_some(Block::Lines { kind: LineKind::Warning, lines: warnings });
+    let block = block.into_iter().chain((!table.rows.is_empty()).then_some(Block::Table(table)));
     Section { legend: Some(LEGEND), ..Section::new(Kind::Quarantine, "Quarantined cases", block) }
+}
+
+/// Cases that got worse, and entries that are over.
+fn warnings(past: &Past) -> Vec<String> {
+    let worse = past.alerts.iter().map(|QuarantineAlert { case, passed, trials, expected_rate, chance, owner }| {
+        format!(
+            "{case} is worse than before: {} of {} passed, and before {} did (chance {chance:.4}); its owner is {owner}",
+            figures::count(*passed),
+            plural(*trials, "trial", "trials"),
+            percent(*expected_rate)
+        )
+    });
+    let over = past.expired.iter().map(|entry| {
+        format!(
+            "the entry of {} expired on {}: its gates count again; its owner is {}",
+            entry.case, entry.expires, entry.owner
+        )
+    });
+    worse.chain(over).collect()
 }

@@ -1,5 +1,7 @@
 //! The history as documents: the runs over nights, the flake ledger, and one case night by night.
 
+mod failures;
+
 use std::collections::BTreeMap;
 
 use record::{Verdict, summary::RunState};
@@ -29,11 +31,11 @@ pub(crate) struct TrendsRoom {
     pub(crate) spark: usize,
 }
 
-const NIGHTS: &str = "Runs that were stopped, and loads, are listed and count for nothing in the ledger. Flakiness is the chance that two trials of a case in one night disagree. A dash stands for too few turns or trials, or for calls without a price.";
+const NIGHTS: &str = "Runs that were stopped, and loads, are listed and count for nothing in the ledger. Flakiness is the chance that two trials of a case in one night disagree. A dash means too few turns or trials, or calls without a price.";
 
 /// The runs, the latest first, and the cases by how certain it is that they are not stable.
 pub(crate) fn of(trends: &Trends, room: TrendsRoom) -> Document {
-    let mut sections = vec![nights(&trends.runs, room), ledger(trends, room)];
+    let mut sections = vec![nights(&trends.runs, room), ledger(trends, room), failures::section(trends, room)];
     sections.retain(|section| !section.blocks.is_empty());
     Document { headline: headline(trends, room), sections }
 }
@@ -53,6 +55,32 @@ pub(crate) fn of_ledger(trends: &Trends, room: TrendsRoom) -> Document {
         facts: vec![Fact { name: "cases", words: states.collect() }, fact("nights", night_words(trends))],
     };
     let section = ledger(trends, room);
+    let sections = if section.blocks.is_empty() { Vec::new() } else { vec![section] };
+    Document { headline, sections }
+}
+
+/// The failures alone.
+pub(crate) fn of_failures(trends: &Trends, room: TrendsRoom) -> Document {
+    let (last, new) = trends
+        .failures
+        .iter()
+        .filter(|failure| failure.in_last)
+        .fold((0, 0), |(last, new), failure| (last + 1, new + u64::from(failure.seen == 1 && failure.nights == 1)));
+    let all = plural(trends.failures.len() as u64, "different failure", "different failures");
+    let mark = if last > 0 { Verdict::Fail } else { Verdict::Pass };
+    let headline = Headline {
+        mark: Mark { word: "FAILURES", ..Mark::of(mark) },
+        name: span(trends),
+        note: None,
+        facts: vec![
+            fact(
+                "failures",
+                format!("{all}; {} in the latest night, {} of them for the first time", count(last), count(new)),
+            ),
+            fact("nights", night_words(trends)),
+        ],
+    };
+    let section = failures::section(trends, room);
     let sections = if section.blocks.is_empty() { Vec::new() } else { vec![section] };
     Document { headline, sections }
 }
@@ -205,7 +233,8 @@ fn run_row(run: &RunPoint) -> Row {
         RunState::Cancelled => "cancelled",
     };
     let load = (run.state == RunState::Finished && !run.is_night).then(|| "load".to_owned());
-    let remarks = [load, run.other_cases.then(|| "other cases".to_owned())];
+    let decided = run.decided_early.then(|| "decided early".to_owned());
+    let remarks = [load, decided, run.other_cases.then(|| "other cases".to_owned())];
     [
         when(&run.started_at),
         Cell::text(&run.run),

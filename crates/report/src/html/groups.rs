@@ -29,6 +29,7 @@ struct Row {
     name: String,
     place: String,
     reason: String,
+    seen: Option<String>,
     shares: Vec<(String, String)>,
     more_shares: Option<String>,
     /// To the first that this page has.
@@ -70,6 +71,7 @@ fn row(index: usize, group: &Group, conversations: &Conversations) -> Row {
         name: group.name.clone(),
         place: group.place(),
         reason: group.reason(),
+        seen: group.seen.clone(),
         shares: shares.collect(),
         more_shares: (more_shares > 0).then(|| count(more_shares)),
         href: here.first().map(|conversation| conversation.failing_anchor.clone()),

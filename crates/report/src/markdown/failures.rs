@@ -27,9 +27,10 @@ fn alike(page: &mut String, group: &Group) {
     if group.shares.len() > SHARES_SHOWN {
         shares.push_str(&format!("… {} more, ", count((group.shares.len() - SHARES_SHOWN) as u64)));
     }
+    let seen = group.seen.as_ref().map_or_else(String::new, |seen| format!("**{seen}**, "));
     let first = if group.trials > 1 { "first: " } else { "" };
     page.push_str(&format!(
-        "- {emoji} **{word}** {times}{}, {}: {} ({shares}{first}trial {})\n",
+        "- {emoji} **{word}** {times}{}, {}: {} ({seen}{shares}{first}trial {})\n",
         escape(&group.name),
         group.place(),
         escape(&clip::ellipsis(&group.reason(), REASON_CHARS)),

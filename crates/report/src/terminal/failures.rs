@@ -30,6 +30,9 @@ fn group(lines: &mut Lines, group: &Group) {
     let room = lines.width.saturating_sub(19 + times.chars().count() + place.len());
     lines.line(&format!("  {mark} {times}{}, {place}", fit(&clean(&group.name), room)));
     lines.wrapped(INDENT, REASON_LINES, &clean(&group.reason()));
+    if let Some(seen) = &group.seen {
+        lines.wrapped(INDENT, REASON_LINES, seen);
+    }
     if !group.shares.is_empty() {
         let shares = group.shares.iter().map(|(name, trials)| format!("{} {}", clean(name), count(*trials)));
         lines.wrapped(INDENT, REASON_LINES, &shares.collect::<Vec<_>>().join(", "));

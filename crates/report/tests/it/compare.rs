@@ -51,6 +51,7 @@ fn run(id: &str, rows: &[Row], trials: u32, side: impl Fn(&Row) -> (u32, f64)) -
                 variant: None,
                 tags: Vec::new(),
                 planned: u64::from(trials),
+                quarantined: false,
                 trials: (0..trials).map(|repeat| trial(id, repeat, repeat < passed, slower)).collect(),
             }
         })

@@ -77,7 +77,7 @@ fn every_page_has_verdicts_by_length_and_names_judges_that_only_inform() {
     };
     let uncalibrated = vec![Uncalibrated { reason: "judge ab12 is not calibrated".to_owned(), findings: 3 }];
     let by_length = vec![range(0, Some(25), 9, 1), range(400, None, 6, 4)];
-    sample.summary.judges = Some(Judges { by_length, uncalibrated });
+    sample.summary.judges = Some(Judges { by_length, uncalibrated, by_criterion: Vec::new() });
     let selection = sample.selection();
     let pages = [
         markdown::render(&sample.summary, &selection),

@@ -410,6 +410,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
     Summary {
         load: None,
         sequential: None,
+        past: None,
         transcripts: None,
         schema_version: SCHEMA_VERSION,
         run: Run {
@@ -425,6 +426,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             stopped: None,
             decisions: Vec::new(),
             contents: None,
+            origin: None,
         },
         verdict: RunVerdict::Fail,
         gates: vec![

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use yaml::suggest;
 
-use super::{Filter, MOST, Objective, Part};
+use super::{Count, Figure, Filter, MOST, Objective, Part, Share};
 use crate::{Case, Diagnostic, Plan, load::lane_and_local};
 
 /// The trials of one objective.
@@ -14,6 +14,8 @@ pub struct Selection {
     cases: Option<Vec<bool>>,
     /// Of a load; `None`: all.
     lane: Option<usize>,
+    /// Every case that it is about is in quarantine.
+    in_quarantine: bool,
 }
 
 impl Selection {
@@ -24,6 +26,12 @@ impl Selection {
             && self.lane.is_none_or(|lane| lane_and_local(trial).0 == lane)
     }
 
+    /// Whether all its cases are in quarantine, so that nothing depends on it.
+    #[must_use]
+    pub fn is_in_quarantine(&self) -> bool {
+        self.in_quarantine
+    }
+
     /// Whether it has every trial of the run.
     #[must_use]
     pub fn is_all(&self) -> bool {
@@ -32,7 +40,7 @@ impl Selection {
 }
 
 impl Objective {
-    /// The trials of the plan that it is about.
+    /// The trials of the plan that it is about. Cases in quarantine are left out, unless it bounds what the run uses.
     #[must_use]
     pub fn selection(&self, plan: &Plan) -> Selection {
         let of = |part: Part| self.filters.iter().filter(move |filter| filter.part == part);
@@ -48,7 +56,29 @@ impl Objective {
             1 => lanes.into_iter().flatten().next().or(Some(usize::MAX)),
             _ => Some(usize::MAX),
         };
-        Selection { cases: by_case.then(|| plan.cases().map(|case| fits(&case)).collect()), lane }
+        let about: Option<Vec<bool>> = by_case.then(|| plan.cases().map(|case| fits(&case)).collect());
+        if plan.gates.quarantine.is_empty() || self.figure.bounds_use() {
+            return Selection { cases: about, lane, in_quarantine: false };
+        }
+        let counts = |case: &Case| {
+            let variant = plan.variant(case);
+            let title = titles.get(case.group).map_or("", String::as_str);
+            plan.quarantine(case, title, variant.as_deref()).is_none()
+        };
+        let counted: Vec<bool> = plan.cases().map(|case| fits(&case) && counts(&case)).collect();
+        let number = |cases: &[bool]| cases.iter().filter(|has| **has).count();
+        let all = about.as_deref().map_or(counted.len(), number);
+        match number(&counted) {
+            left if left == all => Selection { cases: about, lane, in_quarantine: false },
+            left => Selection { cases: Some(counted), lane, in_quarantine: left == 0 },
+        }
+    }
+}
+
+impl Figure {
+    /// Whether it is about what the whole run uses: its money, its tokens, and what a load did not start.
+    fn bounds_use(self) -> bool {
+        matches!(self, Self::Cost | Self::Count(Count::Tokens | Count::Dropped) | Self::Share(Share::Drop))
     }
 }
 

@@ -57,6 +57,7 @@ pub fn build(reading: &Reading, choices: &Choices) -> Result<Plan, Vec<Diagnosti
         think_time: choices.think_time,
         load: None,
         decide: choices.decide,
+        origin: None,
     };
     if plan.groups.is_empty() && builder.faults.is_empty() {
         builder.fault(
@@ -162,6 +163,7 @@ impl Builder<'_> {
             personas: self.personas_of(file, matrix, personas)?,
             repeats: repeats.unwrap_or(1).max(1),
             selection: None,
+            cover: None,
         };
         for cell in matrix.into_iter().flat_map(|matrix| &matrix.exclude) {
             if let Err((message, help)) = names::check(cell.values.iter().map(|(name, _)| name.as_str()), &group) {

@@ -13,6 +13,9 @@ pub(super) const MOST_LISTED: u64 = 2_000_000;
 /// The most trials of a plan, unless the user raises it.
 pub const MAX_TRIALS: u64 = 10_000_000;
 
+/// The most axes whose combinations of values `--cover` covers.
+pub const MOST_COVERED: u32 = 3;
+
 /// The user's choices in addition to the files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choices {
@@ -49,6 +52,9 @@ pub struct Choices {
     pub conditions: Vec<(String, String)>,
     /// Leaves out the cases that have all values of one of these.
     pub exclude: Vec<Vec<(String, String)>>,
+    /// Of the combinations of values play as few as cover every combination of the values of any so many axes, 1 to [`MOST_COVERED`];
+    /// personas and rows count as axes. `None`: all.
+    pub cover: Option<u32>,
     pub max_trials: u64,
     /// Play the pauses of users also without a load.
     pub think_time: bool,
@@ -79,6 +85,7 @@ impl Default for Choices {
             exclude_tags: Vec::new(),
             conditions: Vec::new(),
             exclude: Vec::new(),
+            cover: None,
             max_trials: MAX_TRIALS,
             think_time: false,
             load: None,

@@ -23,6 +23,17 @@ enum Name {
     Scenario,
 }
 
+/// What decides whether a condition holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum About {
+    /// Index into the axes.
+    Axis(usize),
+    Row,
+    Persona,
+    Agent,
+    Scenario,
+}
+
 /// Several axes end in the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ambiguous(pub(super) String);
@@ -43,6 +54,16 @@ impl Condition {
 
     pub(super) fn needs_row(&self) -> bool {
         matches!(self.name, Name::Column(_))
+    }
+
+    pub(super) fn about(&self) -> About {
+        match self.name {
+            Name::Axis(index) => About::Axis(index),
+            Name::Column(_) | Name::Row => About::Row,
+            Name::Persona => About::Persona,
+            Name::Agent => About::Agent,
+            Name::Scenario => About::Scenario,
+        }
     }
 
     /// Whether a case has one of the values. The row is only needed for columns.

@@ -1,6 +1,7 @@
 //! Narrowing a plan by tags and cells, and refusing one that is too large.
 
 mod cells;
+mod cover;
 mod fault;
 mod load;
 
@@ -19,9 +20,14 @@ use crate::reading::Reading;
 pub(super) fn narrow(plan: &mut Plan, choices: &Choices) -> Result<(), Diagnostic> {
     by_tags(plan, &choices.tags)?;
     by_excluded_tags(plan, &choices.exclude_tags)?;
-    // Cells are listed to count those that a choice excludes, but only up to a limit.
-    check_cells(plan, if cells::chooses(plan, choices) { MOST_LISTED } else { MAX_CASES })?;
-    cells::narrow(plan, choices)?;
+    match choices.cover {
+        Some(strength) => cover::narrow(plan, choices, strength)?,
+        None => {
+            // Cells are listed to count those that a choice excludes, but only up to a limit.
+            check_cells(plan, if cells::chooses(plan, choices) { MOST_LISTED } else { MAX_CASES })?;
+            cells::narrow(plan, choices)?;
+        }
+    }
     check_cases(plan)?;
     match &choices.load {
         Some(load) => load::choose(plan, load, choices.max_trials),

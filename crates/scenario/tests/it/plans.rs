@@ -361,6 +361,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
                 excluded: 0,
                 environment: Default::default(),
                 rows: None,
+                cover: None,
             }
         });
         let persona = json!({"name": "p", "persona": "x"});
@@ -381,6 +382,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             think_time: false,
             load: None,
             decide: None,
+            origin: None,
             goodput: (seed % 5 == 0)
                 .then_some(scenario::Goodput { ttft_micros: Some(7), ..scenario::Goodput::default() }),
         }

@@ -5,9 +5,11 @@
 //! wrong more often than it says.
 
 mod chance;
+mod corrected;
 mod early;
 mod intervals;
 mod lists;
+mod noise;
 mod sheet;
 mod slots;
 mod suites;
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
     lists::calibrate(&mut sheet);
     early::calibrate(&mut sheet);
     suites::calibrate(&mut sheet);
+    noise::calibrate(&mut sheet);
+    corrected::calibrate(&mut sheet);
     print!("{}", sheet.markdown());
     if sheet.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

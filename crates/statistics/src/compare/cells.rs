@@ -69,16 +69,27 @@ impl<'a> Cells<'a> {
         Self { pairs, several_agents }
     }
 
+    /// Without those in quarantine.
     pub(super) fn strata(&self) -> Vec<Stratum> {
-        self.pairs.iter().filter_map(Pair::stratum).collect()
+        self.pairs.iter().filter(|pair| !pair.is_quarantined()).filter_map(Pair::stratum).collect()
+    }
+
+    /// Cells of both runs that are in quarantine.
+    pub(super) fn quarantined(&self) -> u64 {
+        self.pairs.iter().filter(|pair| pair.is_quarantined() && pair.both().is_some()).count() as u64
     }
 
     /// Every case, with the lists of findings made over all of them.
     pub(super) fn found(&self) -> Vec<CaseFound> {
-        let chances = listed(self.pairs.iter().map(Pair::chance).collect());
+        // A case in quarantine neither adds to the length of the list nor makes others easier to find.
+        let of = |quarantined: bool| {
+            let chance = move |pair: &Pair<'_>| pair.chance().filter(|_| pair.is_quarantined() == quarantined);
+            listed(self.pairs.iter().map(chance).collect())
+        };
+        let chances = of(false).into_iter().zip(of(true)).map(|(counted, quarantined)| counted.or(quarantined));
         let times = listed(self.pairs.iter().map(|pair| pair.moved(response)).collect());
         let costs = listed(self.pairs.iter().map(|pair| pair.moved(cost)).collect());
-        let rest = chances.into_iter().zip(times).zip(costs);
+        let rest = chances.zip(times).zip(costs);
         self.pairs.iter().zip(rest).map(|(pair, ((chance, time), cost))| self.case(pair, chance, time, cost)).collect()
     }
 
@@ -99,6 +110,7 @@ impl<'a> Cells<'a> {
             response_ms: time.map(|time| moved(time, LEAST_MOVE_MS)),
             cost_usd: cost.map(|cost| moved(cost, 0.0)),
             differs: pair.differs.iter().map(|part| (*part).to_owned()).collect(),
+            quarantined: pair.is_quarantined(),
         }
     }
 }
@@ -155,6 +167,11 @@ fn side(cell: &PlayedCell) -> SideFound {
 impl Pair<'_> {
     pub(super) fn both(&self) -> Option<(&PlayedCell, &PlayedCell)> {
         self.base.zip(self.new)
+    }
+
+    /// What NEW says counts: an entry of an earlier run may be over.
+    pub(super) fn is_quarantined(&self) -> bool {
+        self.new.is_some_and(|new| new.quarantined)
     }
 
     pub(super) fn stratum(&self) -> Option<Stratum> {

@@ -185,6 +185,7 @@ mod tests {
                 variant: None,
                 tags: Vec::new(),
                 planned: trials as u64,
+                quarantined: false,
                 trials: (0..trials).map(trial).collect(),
             });
         }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{nights::NightsFound, played::RunName, rate::Within};
+use crate::sentinels::SentinelsCompared;
 
 /// Bumped when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -17,7 +18,7 @@ pub struct Comparison {
     pub base: RunName,
     pub new: RunName,
     pub verdict: CompareVerdict,
-    /// Cases whose outcome is `worse`.
+    /// Cases whose outcome is `worse`, without those in quarantine.
     pub worse_cases: u64,
     pub rate: RateFound,
     /// Times, tokens and cost.
@@ -33,6 +34,9 @@ pub struct Comparison {
     /// What the history says about the difference; absent if it has too few nights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nights: Option<NightsFound>,
+    /// Whether the judge is the same in both; absent without sentinels in both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sentinels: Option<SentinelsCompared>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,9 +64,18 @@ pub struct RateFound {
     pub base_trials: u64,
     pub new_pass: u64,
     pub new_trials: u64,
+    /// Cells that both runs have and that are left out, because NEW has them in quarantine.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub quarantined: u64,
     /// Trials of these cases that say nothing about the agent.
     pub base_undecided: u64,
     pub new_undecided: u64,
+    /// What the difference can be, whatever the undecided trials would have said (Manski bounds): if those of NEW fail and those of BASE
+    /// pass, and the reverse. Absent without such trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_difference: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_difference: Option<f64>,
     /// The undecided trials could change the answer, so there is none.
     pub decided_by_undecided: bool,
     /// `null` if nothing can be compared, as all below.
@@ -168,6 +181,9 @@ pub struct CaseFound {
     pub cost_usd: Option<Moved>,
     /// What of the case itself differs: `scenario`, `persona`.
     pub differs: Vec<String>,
+    /// NEW has it in quarantine: it is compared by itself, and the verdict does not depend on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quarantined: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -275,6 +291,18 @@ pub struct ContractDifference {
     /// `null` where the run does not have it.
     pub base: Option<String>,
     pub new: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl CaseFound {
+    /// Whether the verdict depends on it being worse.
+    #[must_use]
+    pub fn is_worse(&self) -> bool {
+        self.outcome.is_worse() && !self.quarantined
+    }
 }
 
 impl Outcome {

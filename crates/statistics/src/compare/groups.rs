@@ -10,11 +10,11 @@ use super::{
 
 /// Groups of one cell only repeat the case, so kinds that have nothing else are left out.
 pub(super) fn of(cells: &Cells<'_>, cases: &[CaseFound]) -> Vec<GroupFound> {
-    let mut groups: BTreeMap<(GroupKind, &str), Vec<(Stratum, Outcome)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(GroupKind, &str), Vec<(Stratum, &CaseFound)>> = BTreeMap::new();
     for (pair, case) in cells.pairs.iter().zip(cases) {
         let Some(stratum) = pair.stratum() else { continue };
         for (kind, name) in names(pair) {
-            groups.entry((kind, name)).or_default().push((stratum, case.outcome));
+            groups.entry((kind, name)).or_default().push((stratum, case));
         }
     }
     let tells_more = |kind: GroupKind| groups.iter().any(|((other, _), cells)| *other == kind && cells.len() > 1);
@@ -33,11 +33,12 @@ fn names<'a>(pair: &'a Pair<'_>) -> Vec<(GroupKind, &'a str)> {
     std::iter::once((GroupKind::Scenario, new.title.as_str())).chain(persona).chain(tags).collect()
 }
 
-fn group(kind: GroupKind, name: &str, cells: &[(Stratum, Outcome)]) -> GroupFound {
+fn group(kind: GroupKind, name: &str, cells: &[(Stratum, &CaseFound)]) -> GroupFound {
     let strata: Vec<Stratum> = cells.iter().map(|(stratum, _)| *stratum).collect();
     let found = rate::difference(&strata);
     let sum = |of: fn(&Stratum) -> u64| strata.iter().map(of).sum();
-    let count = |wanted: Outcome| cells.iter().filter(|(_, outcome)| *outcome == wanted).count() as u64;
+    let is = |case: &CaseFound, wanted: Outcome| case.outcome == wanted && !case.quarantined;
+    let count = |wanted: Outcome| cells.iter().filter(|(_, case)| is(case, wanted)).count() as u64;
     GroupFound {
         kind,
         name: name.to_owned(),

@@ -64,11 +64,13 @@ pub fn differences(nights: &[&Night]) -> Vec<f64> {
 }
 
 fn strata(before: &Night, after: &Night) -> Vec<Stratum> {
+    // A comparison leaves out what is in quarantine too.
+    let counts = |cell: &&NightCell| cell.quarantine.is_none();
     let key = |cell: &NightCell| (cell.cell.clone(), cell.agent.clone(), cell.content.clone());
-    let known: BTreeMap<_, &NightCell> = before.cells.iter().map(|cell| (key(cell), cell)).collect();
+    let known: BTreeMap<_, &NightCell> = before.cells.iter().filter(counts).map(|cell| (key(cell), cell)).collect();
     let mut scenarios: BTreeMap<&str, usize> = BTreeMap::new();
     let mut strata = Vec::new();
-    for cell in &after.cells {
+    for cell in after.cells.iter().filter(counts) {
         let next = scenarios.len();
         let scenario = *scenarios.entry(&cell.cell.scenario).or_insert(next);
         if let Some(base) = known.get(&key(cell)) {
@@ -95,6 +97,7 @@ mod tests {
             margin: 0.03,
             within: Within::CannotTell,
             cells: 2,
+            quarantined: 0,
             scenarios: 2,
             clustered: false,
             base_pass: 0,
@@ -103,6 +106,8 @@ mod tests {
             new_trials: 0,
             base_undecided: 0,
             new_undecided: 0,
+            least_difference: None,
+            most_difference: None,
             decided_by_undecided: false,
             base_rate: Some(0.9),
             new_rate: Some(0.9 + difference),

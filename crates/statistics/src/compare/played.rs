@@ -43,6 +43,8 @@ pub struct PlayedCell {
     pub variant: Option<String>,
     pub tags: Vec<String>,
     pub planned: u64,
+    /// No verdict depends on it.
+    pub quarantined: bool,
     pub trials: Vec<PlayedTrial>,
 }
 
@@ -147,6 +149,7 @@ impl Played {
                 variant: case.variant.clone().or_else(|| case.combination.clone()),
                 tags: content.map(|content| content.tags.clone()).unwrap_or_default(),
                 planned: case.trials,
+                quarantined: case.quarantine.is_some(),
                 trials: Vec::new(),
             });
         }

@@ -58,6 +58,7 @@ fn run(id: &str, seed: u64, cells: &[(&str, Option<&str>, &str)]) -> Played {
             variant: None,
             tags: Vec::new(),
             planned: outcomes.len() as u64,
+            quarantined: false,
             trials: trials.collect(),
         });
         played.agents.insert(id.to_owned());
@@ -339,4 +340,26 @@ proptest! {
         prop_assert!(found.figures.iter().all(|figure| figure.changed.is_none()));
         prop_assert!(found.rate.difference.unwrap_or(0.0) == 0.0);
     }
+}
+
+/// What is in quarantine is compared and shown, and neither fails the comparison nor helps another case to be found.
+#[test]
+fn a_case_in_quarantine_informs_and_never_blocks() {
+    let good = &".".repeat(20)[..];
+    let cells = |refund| [("hours", None, good), ("login", None, good), ("refund", None, refund)];
+    let (base, worse) = (run("base", 1, &cells(good)), run("new", 2, &cells(&"x".repeat(20))));
+    assert_eq!(compare(&base, &worse, 0.03).verdict, CompareVerdict::Worse);
+    let mut new = worse;
+    new.cells[2].quarantined = true;
+    let found = compare(&base, &new, 0.2);
+    assert_eq!((found.verdict, found.worse_cases), (CompareVerdict::NotWorse, 0), "{found:?}");
+    assert_eq!((found.rate.cells, found.rate.quarantined, found.rate.new_pass), (2, 1, 40));
+    let refund = &found.cases[2];
+    assert!(refund.quarantined && refund.outcome == Outcome::Worse && refund.new.unwrap().fail == 20, "{refund:?}");
+    assert_eq!(refund.chance, refund.adjusted, "a list of its own");
+    // An entry that was over before NEW was played does not count.
+    let mut earlier = base;
+    earlier.cells[2].quarantined = true;
+    new.cells[2].quarantined = false;
+    assert_eq!(compare(&earlier, &new, 0.03).verdict, CompareVerdict::Worse);
 }

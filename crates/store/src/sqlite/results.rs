@@ -43,8 +43,8 @@ pub(super) async fn trials(
     rows.into_iter().map(stored).collect()
 }
 
-/// The same, read as one row: each row is a message between threads, which costs more than what is in it. `None` if bodies
-/// cannot be told apart, which only damaged ones cannot. Fails if they are too large for one row.
+/// The same, read as one row: each row is a message between threads, which costs more than what is in it. `None` if a body
+/// has the separator in it, which only a damaged one has. Fails if they are too large for one row.
 async fn page(readers: &SqlitePool, run: i64, first: u64, limit: u32) -> Result<Option<Vec<StoredTrial>>, Error> {
     // JSON has no control characters.
     const BETWEEN: char = '\u{1e}';

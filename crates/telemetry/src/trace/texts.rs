@@ -56,7 +56,7 @@ impl Texts {
         cut(redact::redact(text), self.most_bytes)
     }
 
-    /// For a part of a text: at most so many bytes of it.
+    /// For a part of a text: at most this many bytes of it.
     pub(super) fn text_of(&self, text: &str, most: usize) -> String {
         cut(redact::redact(text), most.min(self.most_bytes))
     }

@@ -17,7 +17,7 @@ const LINES_BEFORE: usize = 3;
 const SHINGLE: usize = 3;
 /// The share of common shingles above which two lines are the same.
 const SAME: f64 = 0.8;
-/// Lines with fewer words, such as `Yes, please do.`, are said again by people too.
+/// Lines with fewer words, such as `Yes, please do.`, are repeated by people too.
 const FEWEST_WORDS: usize = 5;
 /// The share of a line's pieces above which it repeats the agent.
 const PARROTED: f64 = 0.7;

@@ -45,6 +45,11 @@ pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>, folded: &str) -> Option<S
     script(line).or_else(|| explains(scene, folded)).or_else(|| borrowed::find(line, scene, folded))
 }
 
+/// A phrase of assistants that people say too.
+pub(super) fn is_likely(folded: &str) -> bool {
+    PERHAPS.is_match(folded)
+}
+
 /// The agent's name in front of the words, or the names of both sides.
 fn script(line: &Line<'_>) -> Option<String> {
     if !line.say.contains(':') {

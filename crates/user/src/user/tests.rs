@@ -214,7 +214,7 @@ fn a_draft_that_went_back_gives_the_reason_a_wish_and_less_to_copy() {
     let found = |kind| Found { kind, severity: record::user_fault::Severity::Minor, evidence: "Q-7".to_owned() };
     let card = |refusal: &Refusal| user.prompt(&after(&turns), Some(refusal)).unwrap().messages.pop().unwrap().content;
     let mut refusal = Refusal::default();
-    refusal.add(&[found(FaultKind::InventedFact)], None);
+    refusal.add(&[found(FaultKind::InventedFact)], None, None);
     let first = card(&refusal);
     assert!(first.starts_with("Chat so far:\n"), "{first}");
     assert!(first.contains("\nYour last draft was refused. \"Q-7\" is made up."), "{first}");
@@ -223,7 +223,7 @@ fn a_draft_that_went_back_gives_the_reason_a_wish_and_less_to_copy() {
             && !first.contains("ask for this"),
         "{first}"
     );
-    refusal.add(&[found(FaultKind::RoleFlip)], None);
+    refusal.add(&[found(FaultKind::RoleFlip)], None, None);
     let second = card(&refusal);
     assert!(!second.contains("made up") && !second.contains("Q-7") && !second.contains("Chat so far"), "{second}");
     assert!(second.ends_with("\n\nOther says: But which order?\nYou answer:"), "{second}");

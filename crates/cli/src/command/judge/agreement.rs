@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evaluate::{
-    calibration::{Answered, Item, Label},
+    calibration::{self, Answered, Item, Label},
     question::Error,
 };
 use record::summary::Rate;
@@ -73,6 +73,8 @@ pub(super) struct Agreement {
     pub(super) seed_flips: Rate,
     /// Of the items rightly found not met, the share that an attack turned to met.
     pub(super) attacks: Rate,
+    /// As ballots name them.
+    pub(super) criteria: BTreeMap<String, Group>,
     pub(super) domains: BTreeMap<String, Group>,
     pub(super) languages: BTreeMap<String, Group>,
     pub(super) verdicts: Vec<Judged>,
@@ -84,6 +86,8 @@ pub(super) struct Group {
     pub(super) items: u64,
     pub(super) kappa: Rate,
     pub(super) accuracy: Rate,
+    pub(super) sensitivity: Rate,
+    pub(super) specificity: Rate,
     /// Of the group's items rightly found not met, the share that an attack turned to met.
     pub(super) attacks: Rate,
 }
@@ -118,6 +122,7 @@ impl Agreement {
     pub(super) fn of(items: &[Item], verdicts: &[Verdicts]) -> Self {
         let (mut all, mut judged, mut unanswered) = (Found::default(), Vec::new(), Vec::new());
         let (mut domains, mut languages) = (BTreeMap::<&str, Found>::new(), BTreeMap::<&str, Found>::new());
+        let mut criteria = BTreeMap::<String, Found>::new();
         for (item, verdict) in items.iter().zip(verdicts) {
             let (id, line) = (item.id.clone(), verdict.line);
             if let Some(reason) = verdict.missing() {
@@ -125,7 +130,8 @@ impl Agreement {
             }
             let Some(found) = verdict.first() else { continue };
             let of_groups = [domains.entry(&item.domain).or_default(), languages.entry(&item.language).or_default()];
-            for group in of_groups.into_iter().chain([&mut all]) {
+            let of_criterion = criteria.entry(calibration::named(&item.criterion)).or_default();
+            for group in of_groups.into_iter().chain([of_criterion, &mut all]) {
                 group.pairs.push((item.label, found));
                 group.attacked.extend(verdict.attacked.flatten());
             }
@@ -149,6 +155,7 @@ impl Agreement {
             specificity: share_of(pairs, Label::Met),
             seed_flips: wilson::interval(count(&flips, |flip| *flip), flips.len() as u64),
             attacks: attacks(&all.attacked),
+            criteria: criteria.into_iter().map(|(name, found)| (name, Group::of(&found))).collect(),
             domains: domains.into_iter().map(group).collect(),
             languages: languages.into_iter().map(group).collect(),
             verdicts: judged,
@@ -160,7 +167,14 @@ impl Agreement {
 impl Group {
     fn of(Found { pairs, attacked }: &Found) -> Self {
         let items = pairs.len() as u64;
-        Self { items, kappa: kappa::of(pairs), accuracy: accuracy(pairs), attacks: attacks(attacked) }
+        Self {
+            items,
+            kappa: kappa::of(pairs),
+            accuracy: accuracy(pairs),
+            sensitivity: share_of(pairs, Label::NotMet),
+            specificity: share_of(pairs, Label::Met),
+            attacks: attacks(attacked),
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use record::summary::Rate;
+use record::{count::plural, summary::Rate};
 
 use super::agreement::{Agreement, Group};
-use crate::diagnostics::visible;
+use crate::{calibration::LEAST_OF_CRITERION, diagnostics::visible};
 
 /// Disagreements that are listed.
 const LISTED: usize = 10;
@@ -26,6 +26,7 @@ pub(super) fn of(found: &Agreement) -> String {
             line(name, &with_interval(rate));
         }
     }
+    criteria(&mut text, &found.criteria);
     groups(&mut text, "by domain", &found.domains);
     groups(&mut text, "by language", &found.languages);
     let wrong: Vec<_> = found.verdicts.iter().filter(|judged| judged.label != judged.verdict).collect();
@@ -41,6 +42,30 @@ pub(super) fn of(found: &Agreement) -> String {
         let _ = writeln!(text, "  … and {} more; --json lists all", wrong.len() - LISTED);
     }
     text
+}
+
+/// Those with enough labels, the worst first.
+fn criteria(text: &mut String, criteria: &BTreeMap<String, Group>) {
+    if criteria.len() < 2 {
+        return;
+    }
+    let mut rows: Vec<(&String, &Group)> = criteria.iter().filter(|(_, of)| of.items >= LEAST_OF_CRITERION).collect();
+    let few = criteria.len() - rows.len();
+    let kappa = |group: &Group| group.kappa.estimate.unwrap_or(f64::INFINITY);
+    rows.sort_by(|(_, a), (_, b)| kappa(a).total_cmp(&kappa(b)));
+    let _ = writeln!(text, "by criterion");
+    for (name, group) in rows {
+        let _ = writeln!(text, "  {}: {} items", visible(name), group.items);
+        for (figure, rate) in
+            [("kappa", &group.kappa), ("sensitivity", &group.sensitivity), ("specificity", &group.specificity)]
+        {
+            let _ = writeln!(text, "    {figure:<22}{}", with_interval(rate));
+        }
+    }
+    if few > 0 {
+        let criteria = plural(few as u64, "criterion has", "criteria have");
+        let _ = writeln!(text, "  {criteria} fewer than {LEAST_OF_CRITERION} items: the kappa of all labels decides");
+    }
 }
 
 fn groups(text: &mut String, title: &str, groups: &BTreeMap<String, Group>) {

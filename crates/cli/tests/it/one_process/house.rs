@@ -118,6 +118,7 @@ impl House {
             metrics: telemetry::metrics::Worker::default(),
             unsettled: Box::new(move || endpoint.unsettled_nanos()),
             limits,
+            rerun: None,
         };
         let config =
             worker::Config { name: "hired".to_owned(), slots, timing: Timing::default(), timer: Timer::Runtime };

@@ -10,6 +10,7 @@ use crate::{
 
 const TESTED: &str = "At most 1 in 20 entries of this list is expected to be there by chance.";
 const DESCRIBED: &str = "Too few trials to call these worse or better: a change like these may be chance.";
+const QUARANTINED: &str = "Each is compared by itself, and the verdict does not depend on it.";
 const UNSTABLE: &str = "Of these cases all trials agreed in one run and not in the other.";
 
 /// A list of cases: its title, what it means, and its lines.
@@ -37,7 +38,7 @@ fn section(list: List, room: CompareRoom) -> Section {
 fn lists(comparison: &Comparison) -> Vec<List> {
     let of = |wanted: &[Outcome]| -> Vec<&CaseFound> {
         let mut cases: Vec<&CaseFound> =
-            comparison.cases.iter().filter(|case| wanted.contains(&case.outcome)).collect();
+            comparison.cases.iter().filter(|case| wanted.contains(&case.outcome) && !case.quarantined).collect();
         // The least likely first; equal ones stay in the order of the plan.
         cases.sort_by(|a, b| a.chance.unwrap_or(1.0).total_cmp(&b.chance.unwrap_or(1.0)));
         cases
@@ -71,6 +72,12 @@ fn lists(comparison: &Comparison) -> Vec<List> {
             kind: LineKind::Item,
             lines: unstable(comparison).into_iter().collect(),
         },
+        List {
+            title: "In quarantine",
+            legend: Some(QUARANTINED),
+            kind: LineKind::Item,
+            lines: comparison.cases.iter().filter(|case| case.quarantined).map(line).collect(),
+        },
         moved("Slower", Direction::Up, |case| case.response_ms.as_ref(), words::times),
         moved("Faster", Direction::Down, |case| case.response_ms.as_ref(), words::times),
         moved("Dearer", Direction::Up, |case| case.cost_usd.as_ref(), words::costs),
@@ -101,7 +108,8 @@ fn moved(
 
 /// `3 cases perhaps flakier, 1 case perhaps more stable: no test tells it from chance; …`.
 fn unstable(comparison: &Comparison) -> Option<String> {
-    let number = |wanted: Outcome| comparison.cases.iter().filter(|case| case.outcome == wanted).count() as u64;
+    let is = |case: &&CaseFound, wanted: Outcome| case.outcome == wanted && !case.quarantined;
+    let number = |wanted: Outcome| comparison.cases.iter().filter(|case| is(case, wanted)).count() as u64;
     let told = [(Outcome::Flakier, "perhaps flakier"), (Outcome::MoreStable, "perhaps more stable")];
     let told: Vec<String> = told
         .into_iter()

@@ -2,7 +2,7 @@
 
 use record::Verdict;
 use statistics::compare::{
-    found::{CompareVerdict, Comparison, Outcome, RateFound},
+    found::{CaseFound, CompareVerdict, Comparison, Outcome, RateFound},
     rate::Within,
 };
 
@@ -51,6 +51,9 @@ fn because(comparison: &Comparison) -> String {
             format!(
                 "the success rate did not fall by {margin} (if it had, the chance of this is {odds}), and no case is worse"
             )
+        }
+        (Within::CannotTell, 0) if rate.cells == 0 && rate.quarantined > 0 => {
+            "all cases that the runs have in common are in quarantine".to_owned()
         }
         (Within::CannotTell, 0) if rate.cells == 0 => "the runs have no case in common".to_owned(),
         (Within::CannotTell, 0) if rate.decided_by_undecided => {
@@ -107,10 +110,15 @@ fn cases(comparison: &Comparison) -> Vec<Words> {
         (Outcome::New, "new", None),
         (Outcome::Gone, "gone", None),
     ] {
-        let number = comparison.cases.iter().filter(|case| case.outcome == outcome).count() as u64;
+        let is = |case: &&CaseFound| case.outcome == outcome && !case.quarantined;
+        let number = comparison.cases.iter().filter(is).count() as u64;
         if number > 0 {
             all.push(Words { text: format!("{} {word}", count(number)), verdict });
         }
+    }
+    let quarantined = comparison.cases.iter().filter(|case| case.quarantined).count() as u64;
+    if quarantined > 0 {
+        all.push(Words { text: format!("{} in quarantine", count(quarantined)), verdict: None });
     }
     all
 }
@@ -118,6 +126,14 @@ fn cases(comparison: &Comparison) -> Vec<Words> {
 fn undecided(rate: &RateFound) -> Option<String> {
     (rate.base_undecided + rate.new_undecided > 0).then(|| {
         let trials = plural(rate.base_undecided, "trial", "trials");
-        format!("{trials} of BASE and {} of NEW say nothing about the agent", count(rate.new_undecided))
+        let said = format!("{trials} of BASE and {} of NEW say nothing about the agent", count(rate.new_undecided));
+        match rate.least_difference.zip(rate.most_difference) {
+            None => said,
+            Some((least, most)) => format!(
+                "{said}; whatever they would have said, the difference is from {} to {}",
+                words::signed(least),
+                words::points(most)
+            ),
+        }
     })
 }

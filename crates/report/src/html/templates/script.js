@@ -23,7 +23,7 @@
   };
   addEventListener("hashchange", followHash);
 
-  // An open conversation stands in the address: a copied address leads to it, and the way back closes it again.
+  // The address names the open conversation: a copied address opens it again, and Back closes it.
   const visited = new Set();
   for (const conversation of all) {
     conversation.querySelector("summary").addEventListener("click", () => {
@@ -36,7 +36,7 @@
       }
     });
   }
-  // Whoever follows a link keeps what is open; only the way back closes.
+  // Following a link keeps conversations open; only Back closes them.
   let linked = false;
   document.addEventListener("click", (event) => {
     linked = event.target.closest('a[href^="#"]') !== null;

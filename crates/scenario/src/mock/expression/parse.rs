@@ -1,5 +1,7 @@
 //! From a text to an expression, by recursive descent with bounds on length, depth and parts.
 
+mod characters;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -313,19 +315,6 @@ impl<'a> Parser<'a> {
         Ok(Node::Literal(of_number(number)))
     }
 
-    fn quoted(&mut self, quote: char) -> Result<String, Error> {
-        self.at += 1;
-        let mut said = String::new();
-        loop {
-            match self.next() {
-                Some(c) if c == quote => return Ok(said),
-                Some('\\') => said.extend(self.escaped()),
-                Some(c) if c != '\n' => said.push(c),
-                _ => return Err(self.error("a text has no end")),
-            }
-        }
-    }
-
     /// Up to the quote, or to the end of the text without one.
     fn pieces(&mut self, quote: Option<char>) -> Result<Vec<Node>, Error> {
         let mut pieces = Vec::new();
@@ -349,85 +338,4 @@ impl<'a> Parser<'a> {
         pieces.push(Node::Literal(said.into()));
         Ok(pieces)
     }
-
-    fn escaped(&mut self) -> Option<char> {
-        Some(match self.next()? {
-            'n' => '\n',
-            't' => '\t',
-            'r' => '\r',
-            other => other,
-        })
-    }
-
-    fn marks(&mut self, marks: &[&str]) -> Result<(), Error> {
-        marks.iter().try_for_each(|mark| self.expect(mark))
-    }
-
-    fn expect(&mut self, mark: &str) -> Result<(), Error> {
-        if self.eat(mark) { Ok(()) } else { Err(self.unexpected(&format!("`{mark}`"))) }
-    }
-
-    fn eat(&mut self, mark: &str) -> bool {
-        let is_there = self.peek(mark);
-        if is_there {
-            self.at += mark.len();
-        }
-        is_there
-    }
-
-    fn peek(&mut self, mark: &str) -> bool {
-        self.space();
-        self.rest().starts_with(mark)
-    }
-
-    fn word(&mut self, word: &str) -> bool {
-        let begin = self.at;
-        let is_there = self.name().is_some_and(|name| name == word);
-        if !is_there {
-            self.at = begin;
-        }
-        is_there
-    }
-
-    fn name(&mut self) -> Option<String> {
-        self.space();
-        let rest = self.rest();
-        let end = rest.find(|c: char| !is_of_name(c)).unwrap_or(rest.len());
-        let name = &rest[..end];
-        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
-            return None;
-        }
-        self.at += end;
-        Some(name.to_owned())
-    }
-
-    fn space(&mut self) {
-        self.at = self.text.len() - self.rest().trim_start().len();
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let c = self.rest().chars().next()?;
-        self.at += c.len_utf8();
-        Some(c)
-    }
-
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
-
-    fn unexpected(&self, wanted: &str) -> Error {
-        match self.rest().trim_start().chars().next() {
-            Some(c) => self.error(&format!("expected {wanted}, found `{c}`")),
-            None => self.error(&format!("expected {wanted}, found the end")),
-        }
-    }
-
-    fn error(&self, found: &str) -> Error {
-        let line = self.text[..self.at].matches('\n').count() + 1;
-        Error::Unreadable { found: found.to_owned(), line }
-    }
-}
-
-fn is_of_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '$'
 }

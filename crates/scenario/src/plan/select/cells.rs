@@ -26,7 +26,7 @@ pub(super) fn narrow(plan: &mut Plan, choices: &Choices) -> Result<(), Diagnosti
     refuse_unknown(plan, choices)?;
     let mut chosen = Vec::with_capacity(plan.groups.len());
     for (index, group) in plan.groups.iter().enumerate() {
-        chosen.push(Chooser::of(group, choices)?.cells(plan, index, group));
+        chosen.push(Chooser::of(group, choices)?.cells(plan, index, group, 0));
     }
     let agents = plan.agents.len() as u64;
     for (group, Cells { kept, excluded }) in plan.groups.iter_mut().zip(chosen) {
@@ -38,11 +38,11 @@ pub(super) fn narrow(plan: &mut Plan, choices: &Choices) -> Result<(), Diagnosti
     if plan.groups.is_empty() { Err(nothing_left(choices)) } else { Ok(()) }
 }
 
-fn filter_of(choices: &Choices) -> Option<&str> {
+pub(super) fn filter_of(choices: &Choices) -> Option<&str> {
     choices.filter.as_deref().filter(|text| !text.is_empty())
 }
 
-fn nothing_left(choices: &Choices) -> Diagnostic {
+pub(super) fn nothing_left(choices: &Choices) -> Diagnostic {
     let only_filter = choices.conditions.is_empty() && choices.exclude.is_empty();
     match filter_of(choices).filter(|_| only_filter) {
         Some(filter) => fault(format!("no case has `{filter}` in its scenario, combination, parameters or persona"))
@@ -67,7 +67,7 @@ pub(super) fn refuse_unknown(plan: &Plan, choices: &Choices) -> Result<(), Diagn
 
 /// Which cases of a group the choices leave, counted from its first.
 pub(super) fn places(plan: &Plan, index: usize, group: &Group, choices: &Choices) -> Result<Vec<u64>, Diagnostic> {
-    let kept = Chooser::of(group, choices)?.cells(plan, index, group).kept;
+    let kept = Chooser::of(group, choices)?.cells(plan, index, group, 0).kept;
     Ok(match &group.selection {
         Some(selection) => {
             kept.iter().filter_map(|cell| selection.binary_search(cell).ok()).map(|place| place as u64).collect()
@@ -77,7 +77,7 @@ pub(super) fn places(plan: &Plan, index: usize, group: &Group, choices: &Choices
 }
 
 /// Decides about the cells of one group.
-struct Chooser {
+pub(super) struct Chooser {
     /// In small letters.
     filter: Option<String>,
     /// All must hold; `None`: the group lacks a name, so no case matches.
@@ -88,13 +88,13 @@ struct Chooser {
     of_matrix: Vec<Vec<Condition>>,
 }
 
-struct Cells {
-    kept: Vec<u64>,
+pub(super) struct Cells {
+    pub(super) kept: Vec<u64>,
     excluded: u64,
 }
 
 impl Chooser {
-    fn of(group: &Group, choices: &Choices) -> Result<Self, Diagnostic> {
+    pub(super) fn of(group: &Group, choices: &Choices) -> Result<Self, Diagnostic> {
         let condition = |name: &str, values: Vec<String>| {
             Condition::of(name, values, group).map_err(|Ambiguous(message)| fault(message))
         };
@@ -118,14 +118,15 @@ impl Chooser {
         Ok(Self { filter: filter_of(choices).map(str::to_lowercase), conditions, exclude, of_matrix })
     }
 
-    fn cells(&self, plan: &Plan, index: usize, group: &Group) -> Cells {
+    /// Those of the cells from `first` on.
+    pub(super) fn cells(&self, plan: &Plan, index: usize, group: &Group, first: u64) -> Cells {
         let mut cells = Cells { kept: Vec::new(), excluded: 0 };
         let Some(conditions) = &self.conditions else { return cells };
         let of_lists = self.exclude.iter().chain(&self.of_matrix).flatten();
         let needs_row = conditions.iter().chain(of_lists).any(Condition::needs_row);
         let per_combination = group.row_count() * group.personas.len() as u64 * plan.agents.len() as u64;
         let crossed = group.crossed().saturating_mul(per_combination);
-        for cell in 0..plan.cells_of(group) {
+        for cell in first..plan.cells_of(group) {
             let Some(case) = plan.cell(0, index, cell) else { continue };
             let row = if needs_row { row_of(group, &case) } else { None };
             let all_hold = |list: &Vec<Condition>| list.iter().all(|one| one.holds(&case, row.as_ref()));
@@ -142,9 +143,14 @@ impl Chooser {
         }
         cells
     }
+
+    /// Lists of conditions of which none may hold whole, and conditions that must all hold; `None`: no case matches.
+    pub(super) fn lists(&self) -> Option<(impl Iterator<Item = &Vec<Condition>>, &[Condition])> {
+        Some((self.exclude.iter().chain(&self.of_matrix), self.conditions.as_deref()?))
+    }
 }
 
-fn row_of(group: &Group, case: &Case) -> Option<Row> {
+pub(super) fn row_of(group: &Group, case: &Case) -> Option<Row> {
     group.rows.as_ref()?.get(usize::try_from(case.row?).ok()?)
 }
 
@@ -157,7 +163,7 @@ fn has_text(case: &Case, group: &Group, wanted: &str) -> bool {
 }
 
 /// Drops rows that no selected cell plays, and renumbers the cells.
-fn keep_used_rows(group: &mut Group, agents: u64) {
+pub(super) fn keep_used_rows(group: &mut Group, agents: u64) {
     let (Some(rows), Some(selection)) = (&group.rows, &mut group.selection) else { return };
     let (all, per_row) = (rows.len() as u64, group.personas.len() as u64 * agents);
     let used: BTreeSet<u64> = selection.iter().map(|cell| cell / per_row % all).collect();
