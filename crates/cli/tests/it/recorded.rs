@@ -44,7 +44,7 @@ fn shop(asked: &Arc<AtomicU64>) -> String {
             "agent" => streams(&format!("It may be in the {word}, see note {number}.")),
             "user_sim" => says(&format!("Is it perhaps in the {word} of my neighbour?")),
             // Every fifth answer is a no.
-            _ => verdict(if number % 5 == 0 { "no" } else { "yes" }),
+            _ => verdict(if number.is_multiple_of(5) { "no" } else { "yes" }),
         }
     })
 }

@@ -113,6 +113,10 @@ impl Recording {
     ///
     /// # Errors
     /// The recorded failure, or [`crate::Error::NotRecorded`].
+    #[expect(
+        clippy::result_large_err,
+        reason = "the caller returns it from an async call, which does not box it either"
+    )]
     pub(crate) fn answer<R: Taped>(&self, endpoint: &str, model: &str, request: &R) -> Result<R::Reply, Failed> {
         let missing =
             |message: String| Failed::once(crate::Error::NotRecorded { endpoint: endpoint.to_owned(), message });
