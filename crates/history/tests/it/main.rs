@@ -170,7 +170,7 @@ async fn a_history_of_version_1_is_read_and_migrated_without_a_loss() {
     let path = folder.path().join("history.db");
     let old = night("a", "2026-03-14T02:00:00Z");
     write_version_1(&path, &old).await;
-    assert_eq!(all(&path).await, [old.clone()], "only read");
+    assert_eq!(all(&path).await, std::slice::from_ref(&old), "only read");
     let new = with_failure(night("b", "2026-03-15T02:00:00Z"));
     let mut history = History::open(&path).await.unwrap();
     history.keep(&new).await.unwrap();
@@ -184,7 +184,7 @@ async fn a_history_of_version_1_is_read_and_migrated_without_a_loss() {
     let poorer = Night { run: statistics::nights::NightRun { knows_failures: false, ..poorer.run }, ..poorer };
     assert_eq!(other.add(&[poorer]).await.unwrap(), Added { new: 0, replaced: 0, known: 1 });
     let richer = with_failure(old);
-    assert_eq!(other.add(&[richer.clone()]).await.unwrap(), Added { new: 0, replaced: 1, known: 0 });
+    assert_eq!(other.add(std::slice::from_ref(&richer)).await.unwrap(), Added { new: 0, replaced: 1, known: 0 });
     other.close().await.unwrap();
     assert_eq!(all(&folder.path().join("other.db")).await, [richer, new]);
     // A run that goes takes its failures with it.
