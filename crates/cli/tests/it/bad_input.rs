@@ -176,7 +176,7 @@ fn usage_errors_exit_with_2_and_a_hint() {
         (vec!["run", "a.scenario.yaml", "--nonsense"], "--nonsense"),
         (vec!["run", "a.scenario.yaml", "--config", "missing.yaml"], "missing.yaml"),
         (vec!["run", "a.scenario.yaml", "--env-file", "missing.env"], "missing.env"),
-        (vec!["run"], "PATH"),
+        (vec!["run"], "no scenario is named"),
         (vec!["run", "a.scenario.yaml", "--agent", "nobody"], "nobody"),
         (vec!["run", "a.scenario.yaml", "--personas", "nobody"], "nobody"),
         (vec!["run", "a.scenario.yaml", "--set", "nonsense"], "PATH=VALUE"),
