@@ -6,7 +6,7 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use evaluate::calibration::{self, ATTACKS, Answered, Calibration, Item, Label};
+use evaluate::calibration::{self, Answered, Calibration, Item, Label};
 use futures_util::{StreamExt as _, stream};
 use record::count::plural;
 use scenario::{
@@ -240,7 +240,6 @@ impl Asking<'_> {
 
 /// Each item gets another attack in its own language, as far as they go.
 fn attack_on(item: &Item, place: usize) -> &'static calibration::Attack {
-    let language = if item.language == "de" { "de" } else { "en" };
-    let attacks: Vec<&calibration::Attack> = ATTACKS.iter().filter(|attack| attack.language == language).collect();
+    let attacks = calibration::attacks_in(&item.language);
     attacks[place % attacks.len()]
 }
