@@ -44,6 +44,12 @@ fn keys_that_mislead_are_reported() {
             "warning: `condition` is worded with `nicht`",
         ),
         ("type: semantic_condition, condition: It names Oslo and no other city.", ""),
+        ("type: semantic_condition, condition: The agent didn't lie.", "warning: `condition` is worded with `didn't`"),
+        (
+            "type: semantic_condition, condition: El agente nunca miente., negate: true",
+            "warning: `condition` is worded with `nunca`",
+        ),
+        ("type: llm_judge, prompt: '¿Es amable, sí o no?', expected: 'yes'", ""),
         ("type: llm_judge, prompt: Does it never lie?, expected: 'yes'", "warning: `prompt` is worded with `never`"),
         ("type: llm_judge, prompt: Is it true? Do not count typos., expected: 'yes'", ""),
         ("type: llm_judge, prompt: 'Is it true, yes or no?', expected: 'yes'", ""),

@@ -2,9 +2,43 @@
 
 use yaml::{Findings, Spot};
 
-const NEGATIONS: [&str; 14] = [
-    "not", "never", "no", "cannot", "doesn't", "don't", "isn't", "won't", "nicht", "nie", "niemals", "kein", "keine",
+/// In English, German and Spanish. Words such as "nothing" and "without" are absent: positive wording has them too.
+const NEGATIONS: [&str; 35] = [
+    "not",
+    "never",
+    "no",
+    "cannot",
+    "can't",
+    "couldn't",
+    "didn't",
+    "doesn't",
+    "don't",
+    "hasn't",
+    "isn't",
+    "aren't",
+    "mustn't",
+    "shouldn't",
+    "wasn't",
+    "weren't",
+    "won't",
+    "wouldn't",
+    "nor",
+    "nicht",
+    "nie",
+    "niemals",
+    "kein",
+    "keine",
     "keinen",
+    "keinem",
+    "keiner",
+    "keines",
+    "nunca",
+    "jamás",
+    "tampoco",
+    "ningún",
+    "ninguno",
+    "ninguna",
+    "nadie",
 ];
 
 /// Warns of a negated criterion. `what` names it.
@@ -37,7 +71,7 @@ fn negation(text: &str) -> Option<String> {
         words.map(|word| word.trim_matches('\'').to_owned()).filter(|word| !word.is_empty()).collect();
     let is_negation = |(place, word): &(usize, &String)| {
         // "yes or no" names the answers, and "no other" means "only".
-        let is_answer = *place > 0 && ["or", "yes"].contains(&words[place - 1].as_str());
+        let is_answer = *place > 0 && ["or", "yes", "o", "sí"].contains(&words[place - 1].as_str());
         let is_only = words.get(place + 1).is_some_and(|next| next == "other");
         NEGATIONS.contains(&word.as_str()) && !(*word == "no" && (is_answer || is_only))
     };
