@@ -124,6 +124,16 @@ fn a_stream_means_the_same_in_every_split() {
     assert_eq!(reasoning(&reply), "Hm.");
     let half = stream[..3].concat();
     assert!(matches!(streamed(&DIALECT, &half), Err(Trouble::Malformed(_))));
-    let error = piece(json!({ "error": { "code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED" } }));
-    assert_eq!(streamed(&DIALECT, &(half + &error)), Err(Trouble::Status(429, "slow down".to_owned())));
+    for (code, status) in [
+        (400, "INVALID_ARGUMENT"),
+        (403, "PERMISSION_DENIED"),
+        (429, "RESOURCE_EXHAUSTED"),
+        (500, "INTERNAL"),
+        (503, "UNAVAILABLE"),
+    ] {
+        let error = piece(json!({ "error": { "code": code, "message": "no", "status": status } }));
+        assert_eq!(streamed(&DIALECT, &format!("{half}{error}")), Err(Trouble::Status(code, "no".to_owned())));
+    }
+    let blocked = piece(json!({ "promptFeedback": { "blockReason": "SAFETY" }, "modelVersion": "g-3-001" }));
+    assert_eq!(streamed(&DIALECT, &blocked).expect("a refusal").finish.word(), "content_filter");
 }
