@@ -63,7 +63,7 @@ impl Program {
                 Err(Broken::Failed(error)) => return Err(error),
             };
             if restarts == RESTARTS {
-                return Err(Error::Failed(format!("{why}, and so did {RESTARTS} more of it")));
+                return Err(Error::Failed(format!("{why}, and so did {RESTARTS} more processes of this program")));
             }
             restarts += 1;
         }

@@ -61,9 +61,12 @@ async fn a_program_gets_the_transcript_as_it_is() {
 async fn failures_are_errors_of_the_check() {
     let greet = r#"echo '{"gabfest":"check/1"}'"#;
     let failed: [(String, &str); 6] = [
-        ("exit 1".to_owned(), "it ended, and so did 3 more of it"),
+        ("exit 1".to_owned(), "it ended, and so did 3 more processes of this program"),
         ("echo no such module >&2; exit 1".to_owned(), "it wrote: no such module"),
-        (format!("{greet}; read -r line; echo oops >&2; exit 3"), "it wrote: oops, and so did 3 more of it"),
+        (
+            format!("{greet}; read -r line; echo oops >&2; exit 3"),
+            "it wrote: oops, and so did 3 more processes of this program",
+        ),
         (format!("{greet}; read -r line; kill -9 $$"), "it ended"),
         (format!("{greet}; read -r line; exec sleep 98761"), "it does not answer within 300 ms"),
         (loop_of(&says(r#""error":"division by zero""#)), "it failed: division by zero"),

@@ -1,6 +1,7 @@
 //! The answer of a custom check, and its meaning. An answer that is not exactly in this form decides nothing.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{
     excerpt::{SHORT_BYTES, excerpt},
@@ -55,11 +56,24 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<O
     Option::deserialize(deserializer).map(Some)
 }
 
+/// Only objects: a struct would also be read from a list of its values, and `[true]` would pass.
+fn read_object(text: &str) -> Result<Written, String> {
+    let written: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if !written.is_object() {
+        return Err(format!("expected an object, found {}", excerpt(text.trim(), SHORT_BYTES)));
+    }
+    let findings = written.get("findings").and_then(Value::as_array);
+    if let Some(other) = findings.into_iter().flatten().find(|finding| !finding.is_object()) {
+        return Err(format!("expected an object in `findings`, found {}", excerpt(&other.to_string(), SHORT_BYTES)));
+    }
+    serde_json::from_value(written).map_err(|error| error.to_string())
+}
+
 impl Answer {
     /// # Errors
     /// Says what is missing or wrong.
     pub(super) fn read(text: &str, threshold: Option<f64>) -> Result<Self, String> {
-        let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let written = read_object(text)?;
         let scores = written.findings.iter().filter_map(|part| part.score).chain(written.score);
         if let Some(score) = scores.into_iter().find(|score| !(0.0..=1.0).contains(score)) {
             return Err(format!("the score {score} is not from 0 to 1"));
@@ -190,7 +204,11 @@ mod tests {
         for (text, threshold, why) in [
             ("", None, "EOF"),
             ("yes", None, "expected value"),
-            ("[]", None, "invalid"),
+            ("[]", None, "expected an object, found []"),
+            (r#"[true,null,"fine",false,null,[]]"#, None, "expected an object, found [true"),
+            (r#"[false,null,"bad",false,null,[]]"#, None, "expected an object, found [false"),
+            (r#"{"pass":true,"findings":[["a",true,1,"r"]]}"#, None, "expected an object in `findings`"),
+            ("true", None, "expected an object, found true"),
             ("{}", None, "neither `pass` nor a score"),
             (r#"{"reason":"fine"}"#, Some(0.5), "neither `pass` nor a score"),
             (r#"{"score":1}"#, None, "no `threshold`"),
