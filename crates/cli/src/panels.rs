@@ -1,4 +1,4 @@
-//! The judges of blocking criteria: two names in a panel are two judges only if two models answer.
+//! The judges of blocking criteria: two names in a panel are two judges only if models of two families answer.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use yaml::{Findings, Spot};
 
 use crate::{references::place, settings::Settings};
 
-/// One error for each rubric with a blocking criterion whose judges are one model by these settings. Names that the
+/// One error for each rubric with a blocking criterion whose judges are of one family by these settings. Names that the
 /// settings do not define are the concern of [`crate::references`].
 pub(crate) fn faults(reading: &Reading, settings: &Settings) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
@@ -19,33 +19,36 @@ pub(crate) fn faults(reading: &Reading, settings: &Settings) -> Vec<Diagnostic> 
             let name = check.judging.panel.first().map_or("", String::as_str);
             let spot = place(&document.root(), "panel", name).unwrap_or(Spot::at(check.line, 0));
             let message = format!(
-                "the blocking criterion `{criterion}` needs two or more judges, and {judge} answers for every name of `panel`"
+                "the blocking criterion `{criterion}` needs judges of two or more families of models, and all of `panel` are {judge}"
             );
             findings.error(spot, message);
-            findings.help("name endpoints with different models in `models` of gabfest.yaml");
+            findings.help(
+                "name endpoints with models of different families in `models` of gabfest.yaml; `family: NAME` at an endpoint says what \
+                 its model's name does not",
+            );
             faults.extend(findings.into_sorted());
         }
     }
     faults
 }
 
-/// A blocking criterion, and the one model that all judges of its panel are.
+/// A blocking criterion, and what all judges of its panel are.
 fn lone_judge<'a>(check: &'a Check, settings: &Settings) -> Option<(&'a str, String)> {
     let Rule::Rubric(rubric) = &check.rule else { return None };
     let criterion = rubric.criteria.iter().find(|criterion| criterion.blocking)?;
     let judges = check.judging.panel.iter().map(|name| Some(answering(settings.models.get(name)?, settings)));
-    let judges = judges.collect::<Option<BTreeSet<(String, String)>>>()?;
-    let (place, model) = judges.first().filter(|_| judges.len() == 1)?;
-    let judge = if model.is_empty() { place.clone() } else { format!("{model} of {place}") };
-    Some((&criterion.name, judge))
+    let judges = judges.collect::<Option<BTreeSet<String>>>()?;
+    let judge = judges.first().filter(|_| judges.len() == 1)?;
+    Some((&criterion.name, judge.clone()))
 }
 
-/// The address and the model behind an endpoint. Each endpoint of the built-in mock is a judge of its own.
-fn answering(endpoint: &str, settings: &Settings) -> (String, String) {
-    let named = || (endpoint.to_owned(), String::new());
-    settings.endpoints.get(endpoint).map_or_else(named, |of| match &of.url {
-        Some(url) => (url.trim_end_matches('/').to_owned(), of.model.clone().unwrap_or_default()),
-        None if of.kind == llm::endpoint::Kind::Mock => named(),
-        None => (format!("{:?}", of.kind).to_lowercase(), of.model.clone().unwrap_or_default()),
-    })
+/// The family of the model behind an endpoint; without a model's name its address. Each endpoint of the built-in mock is a judge
+/// of its own.
+fn answering(endpoint: &str, settings: &Settings) -> String {
+    let of = settings.endpoints.get(endpoint);
+    if let Some(family) = of.and_then(llm::endpoint::Settings::family) {
+        return format!("of the family `{family}`");
+    }
+    let address = of.and_then(|of| of.url.as_deref()).map(|url| url.trim_end_matches('/'));
+    format!("`{}`", address.unwrap_or(endpoint))
 }

@@ -6,6 +6,7 @@
 
 mod build;
 mod capped;
+mod family;
 mod fitting;
 mod layers;
 mod settings;

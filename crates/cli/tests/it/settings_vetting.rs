@@ -431,7 +431,7 @@ fn names_of_scenarios_are_compared_with_the_settings() {
 }
 
 #[test]
-fn a_blocking_criterion_needs_two_models_and_not_two_names() {
+fn a_blocking_criterion_needs_two_families_and_not_two_names() {
     let place = Place::new();
     place.write(
         "a.scenario.yaml",
@@ -439,22 +439,27 @@ fn a_blocking_criterion_needs_two_models_and_not_two_names() {
     );
     let settings = |b: &str| {
         let endpoints = [
-            "  one: { url: 'http://h/v1', model: m }",
-            "  again: { url: 'http://h/v1/', model: m, params: { temperature: 0 } }",
-            "  other: { url: 'http://h/v1', model: n }",
-            "  elsewhere: { url: 'http://i/v1', model: m }",
+            "  one: { url: 'http://h/v1', model: gpt-5 }",
+            "  again: { url: 'http://h/v1/', model: gpt-5, params: { temperature: 0 } }",
+            "  small: { url: 'http://h/v1', model: gpt-5-mini }",
+            "  elsewhere: { url: 'http://i/v1', model: openai/gpt-5 }",
+            "  tuned: { url: 'http://i/v1', model: our-judge, family: GPT }",
+            "  other: { url: 'http://h/v1', model: claude-haiku-4-5 }",
+            "  renamed: { url: 'http://h/v1', model: gpt-oss, family: oss }",
+            "  local: { url: 'http://j/v1' }",
         ];
         format!("endpoints:\n{}\nroles: {{ judge: one }}\nmodels: {{ A: one, B: {b}, C: {b} }}\n", endpoints.join("\n"))
     };
-    for (b, is_sound) in [("one", false), ("again", false), ("other", true), ("elsewhere", true)] {
+    let alone = ["one", "again", "small", "elsewhere", "tuned"].map(|b| (b, false));
+    for (b, is_sound) in alone.into_iter().chain(["other", "renamed", "local"].map(|b| (b, true))) {
         place.write("gabfest.yaml", &settings(b));
         for command in [vec!["check", "a.scenario.yaml"], vec!["run", "a.scenario.yaml", "--dry-run"]] {
             let ended = place.run(&command);
             assert_eq!(ended.code, if is_sound { 0 } else { 2 }, "{b}: {}{}", ended.stdout, ended.stderr);
             for part in [
-                "the blocking criterion `safe` needs two or more judges, and m of http://h/v1 answers for every name",
+                "the blocking criterion `safe` needs judges of two or more families of models, and all of `panel` are of the family `gpt`",
                 "--> a.scenario.yaml:7:17\n",
-                "help: name endpoints with different models in `models` of gabfest.yaml",
+                "help: name endpoints with models of different families in `models` of gabfest.yaml; `family: NAME`",
             ] {
                 assert!(is_sound || ended.stderr.contains(part), "{part:?} is missing: {}", ended.stderr);
             }

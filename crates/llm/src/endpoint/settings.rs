@@ -31,6 +31,9 @@ pub struct Settings {
     pub url: Option<String>,
     /// As the server names it; absent for servers that have but one.
     pub model: Option<String>,
+    /// The family of the model, such as `qwen`: judges of a blocking criterion are of two or more. By default the model's name says
+    /// it.
+    pub family: Option<String>,
     /// Sent in the header of the kind: `Authorization: Bearer`, `x-api-key` to Anthropic, `x-goog-api-key` to Gemini.
     /// Where the key is kept, `env:NAME` or `file:PATH`; never the key.
     /// A file is read again when it changes.
@@ -138,6 +141,7 @@ impl Default for Settings {
             kind: Kind::default(),
             url: None,
             model: None,
+            family: None,
             key: None,
             oauth: None,
             aws: None,
@@ -198,6 +202,12 @@ impl Settings {
         if self.model.as_deref().is_some_and(|model| model.trim().is_empty()) {
             let reason = "is empty\nhint: write the model as its server names it, or remove the key";
             return Some(("model", reason.to_owned()));
+        }
+        if self.family.as_deref().is_some_and(|family| family.trim().is_empty()) {
+            return Some((
+                "family",
+                "is empty\nhint: write the family of the model, such as `qwen`, or remove the key".to_owned(),
+            ));
         }
         if self.kind != Kind::Mock && self.mock != mock::Behaviour::default() {
             return Some(("mock", Self::NO_MOCK.to_owned()));

@@ -71,8 +71,8 @@ struct WrittenCriterion {
     /// A scale of whole numbers: what each number from the lowest to the highest means.
     #[serde(default)]
     anchors: BTreeMap<String, String>,
-    /// Whether the rubric fails if this criterion is worth less than the threshold. It needs three votes of two or more
-    /// judges with different models.
+    /// Whether the rubric fails if this criterion is worth less than the threshold. It needs three votes of judges from
+    /// two or more families of models.
     #[serde(default)]
     blocking: bool,
 }
