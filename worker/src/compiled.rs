@@ -8,6 +8,7 @@ use std::{
 use evaluate::Evaluator;
 use record::{Failure, FailureKind};
 use scenario::{Action, Asks, Case, Check, Plan, Scenario, user::Pauses};
+use serde_json::{Map, Value};
 
 use crate::cue;
 
@@ -25,6 +26,8 @@ pub(crate) struct CompiledScenario {
     pub(crate) cues: Vec<Option<Arc<llm::Cue>>>,
     /// Those before the user's lines, one for each step. Empty where the plan plays none or the scenario has none.
     pub(crate) pauses: Vec<Pauses>,
+    /// The scenario's variables; `None`: it has none.
+    pub(crate) vars: Option<Arc<Map<String, Value>>>,
 }
 
 /// The compiled checks of one step, in the order of the scenario.
@@ -90,7 +93,8 @@ impl CompiledScenarios {
         let cues = scenario.steps.iter().map(cue::of_step).collect();
         let asks = Asks::of(&scenario);
         let pauses = if self.plan.plays_pauses() { pauses_of(&scenario) } else { Vec::new() };
-        Ok(CompiledScenario { case, scenario, asks, steps, cues, pauses })
+        let vars = (!scenario.vars.is_empty()).then(|| Arc::new(scenario.vars.clone()));
+        Ok(CompiledScenario { case, scenario, asks, steps, cues, pauses, vars })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<CompiledScenario>>> {

@@ -1,13 +1,15 @@
 //! An agent as `gabfest.yaml` describes it, and the list of all kinds of agents.
 
+use std::collections::BTreeSet;
+
 use llm::{endpoint::Retries, key::KeyRef, limit, price};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     a2a, ag_ui, custom_question_answering, eliza, emely, history::History, http, interactive, qnamaker, replayed,
-    section::Section, subprocess, websocket,
+    section::Section, subprocess, template, websocket,
 };
 
 /// Declares [`Settings`] with a section for each kind of agent that is no chat model. An agent has at most one.
@@ -132,6 +134,18 @@ pub enum Plugins {
 }
 
 impl Settings {
+    /// The scenario's variables that its requests use, by their names in `{{ vars.NAME }}`.
+    #[must_use]
+    pub fn variables(&self) -> BTreeSet<String> {
+        serde_json::to_value(self).map(|written| template::variables(&written)).unwrap_or_default()
+    }
+
+    /// An empty text for each of them, for a request without a scenario.
+    #[must_use]
+    pub fn empty_variables(&self) -> Map<String, Value> {
+        serde_json::to_value(self).map(|written| template::empty_variables(&written)).unwrap_or_default()
+    }
+
     /// What is wrong with the settings: the key, with the name of its section, and the reason.
     #[must_use]
     pub fn fault(&self) -> Option<(String, String)> {

@@ -3,6 +3,8 @@
 //! A text that is only a placeholder becomes its value, so that `"{{ history }}"` is a list. Inside a longer text, a
 //! placeholder becomes text.
 
+mod variables;
+
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
@@ -17,13 +19,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::variables::{empty_variables, variables};
 use crate::{
     connection::{last_words, unanswered},
     request::Request,
 };
 
 /// The names that placeholders may use.
-pub(crate) const NAMES: [&str; 16] = [
+pub(crate) const NAMES: [&str; 17] = [
     "case",
     "conversation",
     "history",
@@ -40,6 +43,7 @@ pub(crate) const NAMES: [&str; 16] = [
     "tools_url",
     "trial",
     "turn",
+    "vars",
 ];
 
 /// More than a template takes by a number, such as `history[-2]`.
@@ -88,12 +92,13 @@ impl Values {
             "idempotency_key": context.idempotency_key,
             "tools_url": context.tools_url,
             "mcp_url": context.mcp_url,
+            "vars": context.vars.as_deref().unwrap_or(&Map::new()),
         }))
     }
 
-    /// Sample values: of a long conversation, or with `full: false` of its start, where many are empty. `remembered`: the names
-    /// that a template uses.
-    fn sample(full: bool, remembered: &BTreeSet<&str>) -> Self {
+    /// Sample values: of a long conversation, or with `full: false` of its start, where many are empty. `remembered` and `vars`: the
+    /// names that a template uses.
+    fn sample(full: bool, remembered: &BTreeSet<&str>, vars: &BTreeSet<&str>) -> Self {
         let (text, count) = if full { ("x", SAMPLE_MESSAGES) } else { ("", 0) };
         let messages = Value::from(vec![json!({ "role": "user", "content": "x" }); count]);
         let mut values: Map<String, Value> = NAMES.iter().map(|name| ((*name).to_owned(), json!(text))).collect();
@@ -102,8 +107,10 @@ impl Values {
         {
             values.insert(name.to_owned(), value);
         }
-        let remembered: Map<String, Value> = remembered.iter().map(|name| ((*name).to_owned(), json!(text))).collect();
-        values.insert("remembered".to_owned(), remembered.into());
+        for (place, names) in [("remembered", remembered), ("vars", vars)] {
+            let named: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), json!(text))).collect();
+            values.insert(place.to_owned(), named.into());
+        }
         Self(Value::Object(values))
     }
 
@@ -117,6 +124,24 @@ impl Values {
 
     fn context(&self) -> minijinja::Value {
         minijinja::Value::from(Serde(&self.0))
+    }
+
+    /// Why these texts cannot be written, if they use a variable that the scenario does not have.
+    fn without_variable(&self, written: &Value) -> Option<Error> {
+        let missing = variables(written).into_iter().find(|name| self.0["vars"].get(name).is_none())?;
+        let message = format!("it has {{{{ vars.{missing} }}}}, and the scenario has no variable {missing}");
+        let hint = format!("write `gabfest: {{ vars: {{ {missing}: … }} }}` in the scenario");
+        Some(Error(llm::hint::with(&message, Some(&hint))))
+    }
+}
+
+/// All texts of a value.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(list) => list.iter().flat_map(texts).collect(),
+        Value::Object(map) => map.values().flat_map(texts).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -139,21 +164,11 @@ pub(crate) fn misremembered<T>(text: &str, remember: &BTreeMap<String, T>) -> Op
 
 impl Template {
     pub(crate) fn misremembered<T>(&self, remember: &BTreeMap<String, T>) -> Option<String> {
-        fn texts<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
-            match value {
-                Value::String(text) => into.push(text),
-                Value::Array(list) => list.iter().for_each(|item| texts(item, into)),
-                Value::Object(map) => map.values().for_each(|item| texts(item, into)),
-                _ => {}
-            }
-        }
-        let mut all = Vec::new();
-        texts(&self.0, &mut all);
-        all.into_iter().find_map(|text| misremembered(text, remember))
+        texts(&self.0).into_iter().find_map(|text| misremembered(text, remember))
     }
 
     pub(crate) fn render(&self, values: &Values) -> Result<Value, Error> {
-        filled(&self.0, &TEXTS, &values.context())
+        filled(&self.0, &TEXTS, &values.context()).map_err(|error| values.without_variable(&self.0).unwrap_or(error))
     }
 }
 
@@ -164,12 +179,17 @@ impl Text {
     }
 
     pub(crate) fn render(&self, values: &Values) -> Result<String, Error> {
-        TEXTS.render_str(&self.0, values.context()).map_err(Error::of)
+        self.render_by(&TEXTS, values)
     }
 
     /// With the values percent-encoded, as parts of an address.
     pub(crate) fn render_address(&self, values: &Values) -> Result<String, Error> {
-        ADDRESSES.render_str(&self.0, values.context()).map_err(Error::of)
+        self.render_by(&ADDRESSES, values)
+    }
+
+    fn render_by(&self, environment: &Environment<'_>, values: &Values) -> Result<String, Error> {
+        let rendered = environment.render_str(&self.0, values.context());
+        rendered.map_err(|error| values.without_variable(&json!(self.0)).unwrap_or_else(|| Error::of(error)))
     }
 
     pub(crate) fn written(&self) -> &str {
@@ -194,6 +214,8 @@ impl Text {
         let mut names: Map<String, Value> = NAMES.iter().map(|name| ((*name).to_owned(), json!("x"))).collect();
         let remembered: Map<String, Value> = remembered.map(|name| (name.clone(), json!("x"))).collect();
         names.insert("remembered".to_owned(), remembered.into());
+        let vars: Map<String, Value> = variables(&json!(self.0)).into_iter().map(|name| (name, json!("x"))).collect();
+        names.insert("vars".to_owned(), vars.into());
         self.render_address(&Values(Value::Object(names)))
     }
 }
@@ -254,6 +276,11 @@ fn filled(value: &Value, environment: &Environment<'_>, context: &minijinja::Val
             Some(expression) => {
                 let compiled = environment.compile_expression(expression).map_err(Error::of)?;
                 let found = compiled.eval(context.clone()).map_err(Error::of)?;
+                if found.is_undefined()
+                    && compiled.undeclared_variables(true).iter().any(|name| name.starts_with("vars."))
+                {
+                    return Err(Error("undefined value".to_owned()));
+                }
                 serde_json::to_value(found).map_err(|error| Error(error.to_string()))?
             }
             None if text.contains('{') => environment.render_str(text, context.clone()).map_err(Error::of)?.into(),
@@ -298,11 +325,14 @@ fn check(text: &str) -> Result<(), Error> {
     }
     // Other names are only looked up when the text is written.
     let nested = template.undeclared_variables(true);
-    // A remembered value can be a list or an object, whose parts cannot be known here.
-    let is_known = !text.contains("remembered");
-    let remembered = nested.iter().filter_map(|name| name.strip_prefix("remembered.")?.split('.').next()).collect();
+    // A remembered value or a variable can be a list or an object, whose parts cannot be known here.
+    let is_known = !["remembered", "vars"].iter().any(|name| text.contains(name));
+    let named = |place: &'static str| {
+        nested.iter().filter_map(move |name| name.strip_prefix(place)?.split('.').next()).collect::<BTreeSet<&str>>()
+    };
+    let (remembered, vars) = (named("remembered."), named("vars."));
     for is_full in [true, false] {
-        let Err(error) = template.render(Values::sample(is_full, &remembered).context()) else { continue };
+        let Err(error) = template.render(Values::sample(is_full, &remembered, &vars).context()) else { continue };
         match error.kind() {
             ErrorKind::UnknownFunction | ErrorKind::UnknownMethod => {
                 return Err(Error::at(text, error.line(), Error::of(error)));

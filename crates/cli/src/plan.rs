@@ -10,7 +10,7 @@ use scenario::{
 
 use crate::{
     addresses, args::Selection, calibration, compiled, decide, diagnostics, exit::usage, load, objectives, panels,
-    quarantine, references, settings, settings::Read,
+    quarantine, references, settings, settings::Read, variables,
 };
 
 /// Who plays a plan, and so whose settings define what its scenarios name.
@@ -99,6 +99,9 @@ pub(crate) fn build(selection: &Selection, read: &Read, player: Player, slots: u
             let tags: Vec<String> = choices.tags.iter().chain(&choices.exclude_tags).cloned().collect();
             found.extend(scenario::plan::unknown_tags(&reading, &tags));
             found.extend(scenario::objective::faults(&plan));
+            if player == Player::ThisProcess {
+                found.extend(variables::faults(&plan, &read.settings));
+            }
             // An array that covers pairs lacks cases too.
             if quarantine::plays_all(selection) && choices.cover.is_none() {
                 found.extend(quarantine::unknown(read, &plan, &reading));

@@ -13,6 +13,7 @@ use crate::{
     judges,
     probe::{Asked, ask_agent, ask_model},
     settings::{MOCK, Settings},
+    variables,
 };
 
 /// Runs with at least this many trials start with a preflight. A shorter run shows just as soon what is wrong.
@@ -32,8 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// An agent or a model is down.
 pub(crate) async fn before(plan: &Plan, settings: &Settings, resources: &Resources) -> anyhow::Result<Spend> {
     let mut spend = Spend::default();
+    let vars = variables::of_first_case(plan);
     for name in plan.agents.iter().filter(|name| is_server(settings, name)) {
-        insist("agent", name, &mut spend, || ask_agent(name, resources, PATIENCE)).await?;
+        insist("agent", name, &mut spend, || ask_agent(name, resources, vars.clone(), PATIENCE)).await?;
     }
     for (name, model) in judges::needed(plan, settings, &resources.models) {
         insist("endpoint", &name, &mut spend, || ask_model(&name, &*model, settings, PATIENCE)).await?;

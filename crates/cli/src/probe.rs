@@ -53,20 +53,28 @@ pub(crate) struct Fault {
     pub(crate) hints: Vec<String>,
 }
 
-pub(crate) async fn ask_agent(name: &str, resources: &Resources, patience: Duration) -> Asked {
+/// The variables of a scenario, for an agent whose requests use them.
+pub(crate) type Vars = Option<Arc<serde_json::Map<String, serde_json::Value>>>;
+
+pub(crate) async fn ask_agent(name: &str, resources: &Resources, vars: Vars, patience: Duration) -> Asked {
     let mut spend = Spend::default();
     let outcome = match resources.agents.get(name) {
-        Some(agent) => hear_agent(agent, patience, &mut spend).await,
+        Some(agent) => hear_agent(agent, vars, patience, &mut spend).await,
         None => Err(of_agent(FailureKind::Misconfigured, "it is not defined")),
     };
     Asked { what: "agent", name: name.to_owned(), outcome, spend }
 }
 
-async fn hear_agent(agent: &Arc<dyn agent::Agent>, patience: Duration, spend: &mut Spend) -> Result<Heard, Fault> {
+async fn hear_agent(
+    agent: &Arc<dyn agent::Agent>,
+    vars: Vars,
+    patience: Duration,
+    spend: &mut Spend,
+) -> Result<Heard, Fault> {
     let conversation = format!("ping-{}", clock::new_run_id());
     let start = Start {
         conversation: conversation.clone(),
-        context: context("agent", &conversation),
+        context: Context { vars, ..context("agent", &conversation) },
         seed: 0,
         opening: Vec::new(),
         plugins: Vec::new(),

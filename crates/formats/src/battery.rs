@@ -159,6 +159,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         on_failure: OnFailure::Continue,
         expect_failure: written.expect_failure,
         pauses: Pauses::default(),
+        vars: serde_json::Map::new(),
     };
     let runs = written.runs.map_or(RUNS, |runs| runs.0);
     Some(Script { scenario, personas: written.personas, repeats: Some(runs) })

@@ -115,6 +115,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         expect_failure: ours.expect_failure,
         pauses: ours.pauses,
         required_score: ours.required_score,
+        vars: ours.vars,
     };
     Some(Script { scenario, personas: ours.personas, repeats: ours.repeats })
 }

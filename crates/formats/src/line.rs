@@ -103,6 +103,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         on_failure: written.on_failure.unwrap_or(OnFailure::Stop),
         expect_failure: written.expect_failure,
         pauses: Pauses::default(),
+        vars: serde_json::Map::new(),
     };
     Some(Script { scenario, personas: Vec::new(), repeats: written.repeats.map(|repeats| repeats.0) })
 }

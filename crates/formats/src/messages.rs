@@ -192,6 +192,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         on_failure: OnFailure::Continue,
         expect_failure: false,
         pauses: Pauses::default(),
+        vars: serde_json::Map::new(),
     };
     Some(Script { scenario, personas: Vec::new(), repeats: None })
 }

@@ -129,6 +129,7 @@ fn script(document: &Document, findings: &mut Findings) -> Option<Script> {
         on_failure: written.on_failure,
         expect_failure: written.expect == Expect::Fail,
         pauses: Pauses::default(),
+        vars: serde_json::Map::new(),
     };
     Some(Script { scenario, personas: Vec::new(), repeats: written.repeats.map(|repeats| repeats.0) })
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use crate::cue::Cue;
 
 /// Never part of the prompt. The mock model answers by it; servers get it as headers.
@@ -32,6 +34,8 @@ pub struct Context {
     pub tools_url: String,
     /// The same tools as a server of the Model Context Protocol.
     pub mcp_url: String,
+    /// The scenario's variables, for the templates of agents; `None`: it has none. Not a header.
+    pub vars: Option<Arc<Map<String, Value>>>,
     /// The span that this call belongs to.
     pub trace: Option<Trace>,
     /// For the mock model in this process only; it is never sent to a server.

@@ -52,7 +52,7 @@ pub struct Scenario {
     pub id: String,
     pub name: String,
     pub tags: Vec<String>,
-    /// The parameters of the case and their values.
+    /// The variables of the scenario, and the parameters of the case by their paths.
     pub vars: BTreeMap<String, Value>,
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{Battery, Check, Conversation, Message, battery::Tester, mock::Mock, user::Pauses};
 
@@ -40,6 +41,9 @@ pub struct Scenario {
     /// Before each line but the first, unless the simulated user has its own.
     #[serde(default, skip_serializing_if = "Pauses::is_empty")]
     pub pauses: Pauses,
+    /// Its variables, for requests to agents and for custom checks. In its own texts they are replaced already.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub vars: Map<String, Value>,
 }
 
 impl Scenario {

@@ -66,6 +66,7 @@ impl Ticket {
             attempt: self.attempt.epoch,
             case: self.trial.case_id.as_str().to_owned(),
             idempotency_key: self.session_id(),
+            vars: script.vars.clone(),
             ..llm::Context::default()
         }
     }

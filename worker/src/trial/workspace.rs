@@ -116,7 +116,7 @@ impl<'a> TrialWorkspace<'a> {
                 id: group.map_or_else(String::new, |group| group.key.clone()),
                 name: scenario.name.clone(),
                 tags: scenario.tags.clone(),
-                vars: case.parameters.iter().cloned().collect(),
+                vars: scenario.vars.clone().into_iter().chain(case.parameters.iter().cloned()).collect(),
             },
             case: case.id.as_str().to_owned(),
             repeat: self.ticket.trial.repeat,

@@ -15,6 +15,8 @@ fn values() -> Values {
     (request.context.trial, request.context.case) = ("t".to_owned(), "c".to_owned());
     request.context.turn = 2;
     let remembered = json!({ "task": "t 7", "state": { "step": 2 }, "later": "" });
+    let vars = json!({ "customer": "C 7", "plan": { "name": "pro" }, "days": 3 });
+    request.context.vars = vars.as_object().cloned().map(std::sync::Arc::new);
     Values::of(&request, "s1", remembered.as_object().unwrap())
 }
 
@@ -27,6 +29,13 @@ fn placeholders_become_their_values() {
         (json!(["{{ remembered.task }}", "{{ remembered.state }}"]), json!(["t 7", { "step": 2 }])),
         (json!("<{{ remembered.later }}>"), json!("<>")),
         (json!("{{ remembered.later or none }}"), json!(null)),
+        (json!({ "of": "{{ vars.customer }}", "days": "{{ vars.days }}" }), json!({ "of": "C 7", "days": 3 })),
+        (json!(["{{ vars.plan }}", "{{ vars.plan.name }}!"]), json!([{ "name": "pro" }, "pro!"])),
+        (json!("{{ vars.missing | default('none') }}"), json!("none")),
+        (
+            json!(["{{ vars.plan.name | default(none) }}", "{{ vars.plan.level | default(none) }}"]),
+            json!(["pro", null]),
+        ),
         (json!("turn {{ turn }}"), json!("turn 2")),
         (json!("{{ conversation }} {{ trial }} {{ case }}"), json!("t/1 2 t c")),
         (json!("{{ seed }}"), json!(u64::MAX)),
@@ -63,6 +72,34 @@ fn values_cannot_change_an_address() {
     let text = Text::parse("http://h/{{ conversation }}/x?m={{ message }}").unwrap();
     let address = text.render_address(&values()).unwrap();
     assert_eq!(address, "http://h/t%2F1%202/x?m=a%20%22b%22%20%26%20%7B%7B%20c%20%7D%7D%C3%A9");
+}
+
+#[test]
+fn a_variable_that_the_scenario_lacks_is_named() {
+    for written in ["{{ vars.city }}", "in {{ vars.city }}, {{ vars.days }}", "{{ vars.city.name }}"] {
+        let template: Template = serde_json::from_value(json!({ "a": [written] })).unwrap();
+        let text = Text::parse(written).unwrap();
+        let errors = [
+            template.render(&values()).map(|_| ()),
+            text.render(&values()).map(|_| ()),
+            text.render_address(&values()).map(|_| ()),
+        ];
+        for error in errors {
+            let said = error.unwrap_err().to_string();
+            assert!(said.contains("it has {{ vars.city }}, and the scenario has no variable city"), "{said}");
+        }
+    }
+    let part: Template = serde_json::from_value(json!("{{ vars.plan.level }}")).unwrap();
+    assert!(part.render(&values()).is_err(), "a part that an object does not have");
+    let without = Values::of(&Request::default(), "", &Map::new());
+    assert!(Text::parse("{{ vars.days }}").unwrap().render(&without).is_err(), "a scenario without variables");
+    let address = Text::parse("http://h/{{ vars.customer }}?x={{ vars.days }}").unwrap();
+    assert_eq!(address.render_address(&values()).unwrap(), "http://h/C%207?x=3");
+    let written = json!({ "a": "{{ vars.a.b.c }}", "b": ["{{ vars.a }} {{ vars.a.d }}", "{{ vars.e }}"] });
+    let empty = json!({ "a": { "b": { "c": "" }, "d": "" }, "e": "" });
+    assert_eq!(Value::Object(empty_variables(&written)), empty);
+    let names: BTreeSet<String> = ["customer", "days"].map(str::to_owned).into();
+    assert_eq!(variables(&json!({ "url": address.written(), "turn": "{{ turn }}" })), names);
 }
 
 #[test]

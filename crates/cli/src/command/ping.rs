@@ -17,7 +17,7 @@ use crate::{
     measured, plan,
     probe::{Asked, Fault, Heard, ask_agent, ask_endpoint},
     settings::{self, MOCK, Settings},
-    stdout,
+    stdout, variables,
 };
 
 #[derive(Debug, clap::Args)]
@@ -46,7 +46,7 @@ pub(crate) async fn ping(args: &Args) -> anyhow::Result<Exit> {
     let mut seconds = BTreeMap::new();
     for name in &agents {
         let began = Instant::now();
-        let asked = ask_agent(name, &resources, patience).await;
+        let asked = ask_agent(name, &resources, variables::empty(name, &read.settings), patience).await;
         let endpoint = read.settings.agents.get(name).and_then(|agent| agent.endpoint.as_deref());
         let cut_by =
             cut_by(began.elapsed() >= patience, endpoint.map_or(("agents", name.as_str()), |name| ("endpoints", name)));

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests and their helpers: a panic is the finding")]
 
 mod address_keys;
+mod agent_variables;
 mod agents;
 mod bad_input;
 mod calibration;

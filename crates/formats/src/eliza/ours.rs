@@ -42,9 +42,8 @@ pub(crate) struct OursDocument {
     history: History,
     /// Makes this a negative control: swaps PASS and FAIL.
     expect_failure: bool,
-    /// Values for `${vars.NAME}`, by name.
-    #[serde(rename = "vars")]
-    _vars: serde_json::Map<String, Value>,
+    /// Values for `${vars.NAME}`, by name. Requests to agents have them as `{{ vars.NAME }}`.
+    vars: Map<String, Value>,
     /// Files that this file takes keys from. Mappings merge; a value of this file takes precedence.
     #[serde(rename = "include")]
     _include: Vec<Words>,
@@ -115,6 +114,7 @@ pub(super) struct Ours {
     pub(super) databases: Vec<Seeding>,
     pub(super) state: Value,
     pub(super) pauses: Pauses,
+    pub(super) vars: Map<String, Value>,
 }
 
 pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<Ours> {
@@ -151,6 +151,7 @@ pub(super) fn read(part: Option<&Part<'_>>, findings: &mut Findings) -> Option<O
         databases,
         state: written.state.map_or(Value::Null, Value::Object),
         pauses: Pauses { think_time: written.think_time, typing_speed: written.typing_speed },
+        vars: written.vars,
     })
 }
 

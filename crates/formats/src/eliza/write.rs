@@ -85,6 +85,7 @@ fn ours(script: &Script, scenario: &Scenario) -> Map<String, Value> {
     put_list(&mut ours, "database", databases.collect());
     put(&mut ours, "think_time", scenario.pauses.think_time.map(|time| json!(time)));
     put(&mut ours, "typing_speed", scenario.pauses.typing_speed.map(|speed| json!(speed)));
+    put(&mut ours, "vars", (!scenario.vars.is_empty()).then(|| json!(scenario.vars)));
     put(&mut ours, "state", (!scenario.environment.state.is_null()).then(|| scenario.environment.state.clone()));
     ours
 }

@@ -178,6 +178,7 @@ pub(super) fn read(document: &Document) -> (Option<Script>, Vec<Diagnostic>) {
         on_failure: OnFailure::Continue,
         expect_failure: false,
         pauses: Pauses::default(),
+        vars: serde_json::Map::new(),
     };
     (Some(Script { scenario, personas: Vec::new(), repeats: None }), Vec::new())
 }

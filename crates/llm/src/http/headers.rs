@@ -105,6 +105,7 @@ pub fn read(headers: &HeaderMap) -> Context {
         try_number: number(TRY),
         tools_url: text(TOOLS_URL),
         mcp_url: text(MCP_URL),
+        vars: None,
         trace: read_traceparent(&text(TRACEPARENT)),
         cue: None,
     }
@@ -170,6 +171,7 @@ mod tests {
             try_number: 2,
             tools_url: "http://127.0.0.1:1/t/x/tools".into(),
             mcp_url: String::new(),
+            vars: None,
             trace: Some(Trace { id: 0xabc, span: 0xdef, sampled: text.len().is_multiple_of(2) }),
             cue: None,
         }

@@ -39,6 +39,7 @@ fn request() -> Request {
         try_number: 0,
         tools_url: String::new(),
         mcp_url: String::new(),
+        vars: None,
         trace: None,
         cue: None,
     };
