@@ -13,12 +13,13 @@ use crate::history::History;
 
 use super::settings::Settings;
 
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("adk", include_str!("presets/adk.yaml")),
     ("dialogflow_cx", include_str!("presets/dialogflow_cx.yaml")),
     ("dify", include_str!("presets/dify.yaml")),
     ("flowise", include_str!("presets/flowise.yaml")),
     ("langgraph", include_str!("presets/langgraph.yaml")),
+    ("mcp_tool", include_str!("presets/mcp_tool.yaml")),
     ("n8n", include_str!("presets/n8n.yaml")),
     ("rasa", include_str!("presets/rasa.yaml")),
     ("vercel", include_str!("presets/vercel.yaml")),
@@ -158,16 +159,20 @@ impl Settings {
     }
 }
 
-/// Writes the values into all texts.
+/// Writes the values into all texts and keys.
 fn fill(value: &mut Value, values: &BTreeMap<String, String>) {
+    let filled =
+        |text: &str| values.iter().fold(text.to_owned(), |text, (key, value)| text.replace(&format!("<{key}>"), value));
     match value {
-        Value::String(text) => {
-            for (key, value) in values {
-                *text = text.replace(&format!("<{key}>"), value);
-            }
-        }
+        Value::String(text) => *text = filled(text),
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, values)),
-        Value::Object(map) => map.values_mut().for_each(|item| fill(item, values)),
+        Value::Object(map) => {
+            let entries = std::mem::take(map).into_iter().map(|(key, mut item)| {
+                fill(&mut item, values);
+                (filled(&key), item)
+            });
+            *map = entries.collect();
+        }
         _ => {}
     }
 }

@@ -231,6 +231,28 @@ fn rows() -> Vec<Row> {
             call: None,
         },
         Row {
+            preset: "mcp_tool",
+            with: json!({ "tool": "ask", "argument": "question" }),
+            answers: vec![
+                stream(&[(
+                    "message",
+                    json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [{ "type": "text", "text": "Hi." }],
+                        "isError": false, "structuredContent": { "result": "Hi." } } }),
+                )]),
+                Answer::json(
+                    200,
+                    &json!({ "jsonrpc": "2.0", "id": 2, "result": { "content": [{ "type": "text", "text": "Order 7." }] } }),
+                ),
+            ],
+            second: (
+                "/v1",
+                json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+                    "params": { "name": "ask", "arguments": { "question": "order" } } }),
+            ),
+            replies: ["Hi.", "Order 7."],
+            call: None,
+        },
+        Row {
             preset: "dialogflow_cx",
             with: json!({ "agent": "projects/p/locations/l/agents/a" }),
             answers: vec![
