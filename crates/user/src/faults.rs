@@ -64,6 +64,16 @@ pub fn doubt(line: &Line<'_>, scene: &Scene<'_>) -> Option<Doubt> {
     doubt::find(line, scene)
 }
 
+/// Whether the agent's words ask for a fact: by one of `asked_by`, or by its name if there are none.
+pub(crate) fn asks_for(agent: &str, name: &str, asked_by: &[String]) -> bool {
+    told_early::asks_for(agent, name, asked_by)
+}
+
+/// The language of a code, of a tag or of an English name.
+pub(crate) fn language(written: &str) -> Option<whatlang::Lang> {
+    wrong_language::lang_of(written)
+}
+
 /// Whether the invented fact is in the arguments of a tool call: the agent has worked with it.
 #[must_use]
 pub fn reached(invented: &str, arguments: &str) -> bool {

@@ -3,7 +3,7 @@
 //! A [`User`] plays one person in one conversation. [`prompt`] is what its model sees: instructions, [`examples`] and a
 //! card with the [`history`] and the state of its [`goal`]. [`states`] says where the agent's answers lead the person. [`reply`] reads
 //! the model's answer as a [`Draft`], [`faults`] finds what no person would say, [`objection`] why a signal is refused, and
-//! [`refusal`] what the model reads then. [`typing`] changes how a line is typed. The worker makes the calls, and sends only what passed.
+//! [`refusal`] what the model reads then, with [`plain_lines`] to choose from. [`typing`] changes how a line is typed. The worker makes the calls, and sends only what passed.
 
 pub mod faults;
 
@@ -16,6 +16,7 @@ mod handover;
 mod history;
 mod length;
 mod objection;
+mod plain_lines;
 mod prompt;
 mod questions;
 mod refusal;

@@ -1,9 +1,9 @@
 //! Refused drafts: what the model reads before it writes the line again.
 //!
 //! It gets the same card with the reasons, without the draft. If the draft had words of the other side or words that were said
-//! before, the card asks for a short line and names a wish, and the second time it leaves out the history. Of the new drafts of a
-//! model with 1.5 billion parameters, 3 of 16 were the user's own words with the draft in sight, 2 of 10 without it, 6 of 10 with
-//! the wish and the short line, and 8 of 10 without the history.
+//! before, the card asks for a short line and names a wish, or after words of the other side gives [lines](plain_lines) to choose
+//! from; the second time it leaves out the history. Of the new drafts of a model with 1.5 billion parameters, 3 of 16 were the user's
+//! own words with the draft in sight, 2 of 10 without it, and 6 of 10 with the wish and the short line.
 
 use record::user_fault::FaultKind;
 
@@ -12,6 +12,7 @@ use crate::{
     history::one_line,
     length::Limits,
     objection::Objection,
+    plain_lines,
     prompt::Sheet,
 };
 
@@ -30,6 +31,8 @@ pub struct Refusal {
     reasons: Vec<String>,
     /// The last draft had the words of the other side, or words that were said before.
     is_echo: bool,
+    /// The last draft had the words of the other side.
+    is_flip: bool,
 }
 
 impl Refusal {
@@ -39,8 +42,9 @@ impl Refusal {
         self.reasons = objection.into_iter().map(|objection| objection.reason).collect();
         self.reasons.extend(found.iter().map(Found::reason));
         self.reasons.extend(doubt.filter(|_| found.is_empty()).map(Doubt::reason));
-        self.is_echo = doubt.is_some()
-            || found.iter().any(|fault| matches!(fault.kind, FaultKind::RoleFlip | FaultKind::Repetition));
+        let has = |kind| found.iter().any(|fault| fault.kind == kind);
+        self.is_flip = doubt.is_some() || has(FaultKind::RoleFlip);
+        self.is_echo = self.is_flip || has(FaultKind::Repetition);
     }
 
     #[must_use]
@@ -75,9 +79,17 @@ impl Refusal {
             return;
         }
         let parts = &sheet.simulator.extras.goal;
+        let wish = sheet.goal.next(parts).map_or(&*sheet.simulator.objective, |part| &part.text);
         let (verb, wish) = match sheet.state.and_then(|state| state.say.as_deref()) {
             Some(say) => ("do this", say),
-            None => ("ask for this", sheet.goal.next(parts).map_or(&*sheet.simulator.objective, |part| &part.text)),
+            None if self.is_flip || self.drafts > 1 => {
+                text.push_str("Choose the one line that answers best, and write it in your own words:\n");
+                for line in plain_lines::lines(sheet.simulator, sheet.situation.turns, wish) {
+                    text.push_str(&format!("- {line}\n"));
+                }
+                return;
+            }
+            None => ("ask for this", wish),
         };
         text.push_str(&format!(
             "Do one of these in your own words: answer with what you know, say what you do not understand, or {verb}: {}.\n",

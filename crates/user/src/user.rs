@@ -218,4 +218,4 @@ fn signal_of(end: StateEnd) -> Signal {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

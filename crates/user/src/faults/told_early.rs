@@ -18,11 +18,14 @@ fn is_known(scene: &Scene<'_>, value: &str) -> bool {
     scene.wishes.iter().copied().chain(scene.said()).any(|text| mention::names(text, value))
 }
 
-/// Parts of words count: `allerg` asks for allergies, `datum` is in `Kaufdatum`.
 fn is_asked(scene: &Scene<'_>, fact: &Fact<'_>, words: &[String]) -> bool {
-    let asks = |heard: &str, word: &str| heard.contains(fold::words(word).trim());
-    scene.earlier.iter().any(|exchange| {
-        let heard = fold::words(&exchange.agent);
-        words.iter().any(|word| asks(&heard, word)) || words.is_empty() && asks(&heard, fact.name)
-    })
+    scene.earlier.iter().any(|exchange| asks_for(&exchange.agent, fact.name, words))
+}
+
+/// Whether the agent's words ask for a fact: by one of `words`, or by its name if there are none. Parts of words count: `allerg`
+/// asks for allergies, `datum` is in `Kaufdatum`.
+pub(super) fn asks_for(agent: &str, name: &str, words: &[String]) -> bool {
+    let heard = fold::words(agent);
+    let asks = |word: &str| heard.contains(fold::words(word).trim());
+    words.iter().any(|word| asks(word)) || words.is_empty() && asks(name)
 }

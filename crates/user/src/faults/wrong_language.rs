@@ -64,7 +64,7 @@ fn is_common(folded: &str, common: &[&str], words_for_each: usize) -> bool {
 }
 
 /// The language of an ISO 639 code, of a tag such as `de-CH`, or of a name such as `German`.
-fn lang_of(code: &str) -> Option<Lang> {
+pub(super) fn lang_of(code: &str) -> Option<Lang> {
     let code = code.trim().split(['-', '_']).next()?.to_ascii_lowercase();
     // The detector names a group by the code of its most spoken member.
     let code = match code.as_str() {

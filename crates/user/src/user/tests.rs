@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::*;
 
-fn simulator(extras: serde_json::Value) -> Simulator {
+pub(crate) fn simulator(extras: serde_json::Value) -> Simulator {
     serde_json::from_value(json!({
         "model_type": "TEXT_LARGE", "temperature": 0.7, "max_tokens": 200, "persona": "polite person\n  in a hurry",
         "objective": "get 30 EUR back", "style": null, "constraints": [], "emotional_state": null,
@@ -24,7 +24,7 @@ fn simulator(extras: serde_json::Value) -> Simulator {
     .unwrap()
 }
 
-fn turn(number: u32, user: &str, agent: &str) -> Turn {
+pub(crate) fn turn(number: u32, user: &str, agent: &str) -> Turn {
     let speaker = if number == 1 { Origin::Scripted } else { Origin::Simulated };
     Turn { agent: Some(agent.to_owned()), ..Turn::new(number, 1, speaker, user.to_owned(), 0) }
 }
@@ -207,8 +207,9 @@ fn constraints_stand_behind_the_goal_and_limit_sentences() {
 
 #[test]
 fn a_draft_that_went_back_gives_the_reason_a_wish_and_less_to_copy() {
-    let simulator =
-        simulator(json!({ "goal": [{ "id": "a", "text": "the money." }], "length": { "words": [20, 30] } }));
+    let simulator = simulator(json!({ "goal": [{ "id": "a", "text": "the money." }], "length": { "words": [20, 30] },
+            "facts": { "order": { "value": "W-4711", "asked_by": ["which order"] }, "card": { "value": "4242", "asked_by": ["card"] },
+                       "secret": { "value": "x", "tell": "never" } } }));
     let user = User::new(&simulator, true).unwrap();
     let turns = [turn(1, "Hi", "Hello."), turn(2, "Money", "I can pay it. But which order?")];
     let found = |kind| Found { kind, severity: record::user_fault::Severity::Minor, evidence: "Q-7".to_owned() };
@@ -227,7 +228,9 @@ fn a_draft_that_went_back_gives_the_reason_a_wish_and_less_to_copy() {
     let second = card(&refusal);
     assert!(!second.contains("made up") && !second.contains("Q-7") && !second.contains("Chat so far"), "{second}");
     assert!(second.ends_with("\n\nOther says: But which order?\nYou answer:"), "{second}");
-    assert!(second.contains("or ask for this: the money.\n") && second.contains("Write about 20 words"), "{second}");
+    let lines = "\nChoose the one line that answers best, and write it in your own words:\n\
+                 - order: W-4711\n- I don't know.\n- I don't understand that.\n- I still want this: the money.\n";
+    assert!(second.contains(lines) && second.contains("Write about 20 words"), "{second}");
 }
 
 /// The inputs from which the fuzzer starts.
