@@ -1,7 +1,13 @@
 //! HTTP calls to services that the operator names: hooks, custom checks, state hosts. They follow no redirects, use no
 //! proxy, and bound the size of the answer.
 
-use reqwest::{Client, RequestBuilder, StatusCode, Url, redirect};
+use std::sync::Arc;
+
+use reqwest::{
+    Client, RequestBuilder, StatusCode, Url,
+    dns::{Addrs, Name, Resolve, Resolving},
+    redirect,
+};
 use secrecy::{ExposeSecret as _, SecretString};
 
 /// A service that can be called.
@@ -58,6 +64,7 @@ impl Service {
         let client = Client::builder()
             .redirect(redirect::Policy::none())
             .no_proxy()
+            .dns_resolver(Arc::new(Checked))
             .user_agent(concat!("gabfest/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| SetupError::Client(error.without_url()))?;
@@ -82,6 +89,18 @@ impl Service {
             Some(key) => request.bearer_auth(key.expose_secret()),
             None => request,
         }
+    }
+}
+
+/// What a name leads to is checked for each connection: a scenario chooses the path.
+struct Checked;
+
+impl Resolve for Checked {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = llm::http::resolve(name.as_str()).await?;
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
     }
 }
 

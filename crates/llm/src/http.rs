@@ -4,7 +4,7 @@
 //! [`headers`] describe a call, [`written`] reads the headers of the settings, and [`query`] reads the keys of an
 //! address. A [`KeySource`] provides keys that change.
 //!
-//! Inside, `connect` keeps connecting out of the latency, and `frames` cuts a stream into events (`sse`,
+//! Inside, `resolver` checks what names lead to, `connect` keeps connecting out of the latency, and `frames` cuts a stream into events (`sse`,
 //! `eventstream`). Errors come from `rejection` (an unsuccessful status, with `retry_after` and `google`), `broken` (a
 //! failed connection) and `resources` (this machine's own limits). `request_line` names the call, and [`secrets`] keeps
 //! keys out of messages.
@@ -23,6 +23,7 @@ mod key_source;
 pub mod query;
 pub(crate) mod rejection;
 mod request_line;
+mod resolver;
 pub mod resources;
 mod retry_after;
 pub mod secrets;
@@ -44,4 +45,5 @@ pub use events::{Event, Events};
 pub use key_source::{Given, KeySource};
 pub use rejection::PAGE;
 pub use request_line::{RequestLine, address as shown_address};
+pub use resolver::resolve;
 pub use sender::{HttpRequest, Sender, Unusable};

@@ -37,7 +37,12 @@ pub(super) fn read(card: &Value, address: &Url, rpc: Option<&Url>) -> Result<Int
     let url = match rpc {
         Some(rpc) => rpc.clone(),
         None => {
-            address.join(url).map_err(|error| format!("the address {url:?} in the card cannot be read: {error}"))?
+            let read = address.join(url);
+            let url = read.map_err(|error| format!("the address {url:?} in the card cannot be read: {error}"))?;
+            if matches!(url.scheme(), "http" | "https") {
+                same_host(&url, address)?;
+            }
+            url
         }
     };
     if !matches!(url.scheme(), "http" | "https") {
@@ -45,6 +50,17 @@ pub(super) fn read(card: &Value, address: &Url, rpc: Option<&Url>) -> Result<Int
     }
     let stream = card["capabilities"]["streaming"].as_bool().unwrap_or(false);
     Ok(Interface { url, version, stream })
+}
+
+/// The card comes from the agent, and the key goes where the card says. So it may name another port or path of the host that
+/// the operator named, and no other host.
+fn same_host(url: &Url, address: &Url) -> Result<(), String> {
+    if url.host() == address.host() && (url.scheme() == address.scheme() || address.scheme() == "http") {
+        return Ok(());
+    }
+    let hint = "if it is right, write it as `rpc` of this agent";
+    let what = format!("the card leads to {}, which is not where the card is", llm::http::shown_address(url));
+    Err(hint::with(&what, Some(hint)))
 }
 
 /// The JSON-RPC interfaces with a supported version, in the order of the card.
@@ -90,7 +106,13 @@ mod tests {
             |interfaces: Value| json!({ "supportedInterfaces": interfaces, "capabilities": { "streaming": true } });
         let one = |binding: &str, version: &str, url: &str| json!({ "protocolBinding": binding, "protocolVersion": version, "url": url });
         let rows = [
-            (listed(json!([one("JSONRPC", "1.0", "http://h/rpc")])), Ok("http://h/rpc 1.0 true")),
+            (listed(json!([one("JSONRPC", "1.0", "http://c:81/rpc")])), Ok("http://c:81/rpc 1.0 true")),
+            (listed(json!([one("JSONRPC", "1.0", "http://thief/rpc")])), Err("leads to http://thief/rpc")),
+            (
+                listed(json!([one("JSONRPC", "1.0", "//169.254.169.254/latest")])),
+                Err("leads to http://169.254.169.254"),
+            ),
+            (listed(json!([one("JSONRPC", "1.0", "http://c@thief/rpc")])), Err("write it as `rpc`")),
             (
                 listed(json!([one("JSONRPC", "0.3", "/old"), one("JSONRPC", "1.0", "/new")])),
                 Ok("http://c/new 1.0 true"),
@@ -101,14 +123,14 @@ mod tests {
                 Err("no interface over JSON-RPC"),
             ),
             (listed(json!([one("JSONRPC", "2.0", "/new")])), Err("speaks A2A 0.3 and 1.0")),
-            (json!({ "url": "http://h/a2a", "protocolVersion": "0.3.0" }), Ok("http://h/a2a 0.3 false")),
-            (json!({ "url": "http://h/a2a", "protocolVersion": "0.2.6" }), Ok("http://h/a2a 0.3 false")),
+            (json!({ "url": "http://c/a2a", "protocolVersion": "0.3.0" }), Ok("http://c/a2a 0.3 false")),
+            (json!({ "url": "http://c/a2a", "protocolVersion": "0.2.6" }), Ok("http://c/a2a 0.3 false")),
             (
                 json!({
                     "url": "http://h/grpc", "preferredTransport": "GRPC", "protocolVersion": "0.3.0",
-                    "additionalInterfaces": [{ "transport": "JSONRPC", "url": "http://h/a2a" }],
+                    "additionalInterfaces": [{ "transport": "JSONRPC", "url": "http://c/a2a" }],
                 }),
-                Ok("http://h/a2a 0.3 false"),
+                Ok("http://c/a2a 0.3 false"),
             ),
             (json!({ "url": "ftp://h/a2a", "protocolVersion": "0.3.0" }), Err("neither http")),
             (json!({}), Err("no interface")),

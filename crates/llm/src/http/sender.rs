@@ -30,6 +30,7 @@ use super::{
     key_source::{Given, KeySource},
     rejection,
     request_line::RequestLine,
+    resolver::Resolver,
     secrets::Secrets,
     stream::Stream,
 };
@@ -47,7 +48,7 @@ const PROBED_EVERY: Duration = Duration::from_secs(15);
 const MOST_PROBES: u32 = 3;
 
 /// Connects, and keeps plain connections small.
-type Small = MapResponse<HttpsConnector<HttpConnector>, fn(MaybeHttpsStream<TokioIo<TcpStream>>) -> Stream>;
+type Small = MapResponse<HttpsConnector<HttpConnector<Resolver>>, fn(MaybeHttpsStream<TokioIo<TcpStream>>) -> Stream>;
 
 /// A request in the form that hyper sends.
 pub(crate) type Outgoing = ::http::Request<Full<Bytes>>;
@@ -90,7 +91,7 @@ impl Sender {
     /// `name` is the endpoint's in errors. Needs a default crypto provider of rustls, which the binary installs
     /// first of all.
     pub fn new(name: impl Into<String>, keys: Vec<SecretString>, connect_within: Duration) -> Result<Self, Unusable> {
-        let mut plain = HttpConnector::new();
+        let mut plain = HttpConnector::new_with_resolver(Resolver);
         plain.enforce_http(false);
         plain.set_nodelay(true);
         plain.set_keepalive(Some(PROBED_EVERY));
