@@ -12,14 +12,34 @@ use self::{
 };
 use crate::process::{Ended, Place};
 
-/// A variable for each key. The keys have no known shape, so that only knowing them can hide them, and characters that
-/// JSON, HTML and addresses encode.
-const KEYS: [(&str, &str); 4] = [
-    ("KEY_OF_AGENT", "Qx7Zp2Wm/&\"Lr8Vn3Bd"),
-    ("KEY_IN_HEADER", "Nc3Yq5Lt/&\"Ze9Ho4Wi"),
-    ("KEY_OF_USER", "Hj4Tn9Cy/&\"Gk5Fs1Xe"),
-    ("KEY_OF_JUDGE", "Bw6Mz8Rv/&\"Pd2Ju7Ka"),
-];
+/// How many keys are planted: one of each role, and the others in headers of the agent.
+const KEYS: usize = 50;
+const ROLES: [&str; 3] = ["KEY_OF_AGENT", "KEY_OF_USER", "KEY_OF_JUDGE"];
+
+/// The variable and the key of each. The keys have no known shape, so that only knowing them can hide them, and characters
+/// that JSON, HTML and addresses encode.
+fn planted() -> &'static [(String, String)] {
+    static PLANTED: std::sync::OnceLock<Vec<(String, String)>> = std::sync::OnceLock::new();
+    PLANTED.get_or_init(|| {
+        let headers = (ROLES.len()..KEYS).map(|number| format!("KEY_IN_HEADER_{number}"));
+        let names = ROLES.map(str::to_owned).into_iter().chain(headers);
+        names.zip(1..).map(|(name, seed)| (name, key(seed))).collect()
+    })
+}
+
+/// Such as `Qx7Zp2Wm/&"Lr8Vn3Bd`.
+fn key(seed: u64) -> String {
+    let letters = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+    let mut state = seed;
+    let mut half = || -> String {
+        let mut letter = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(letters[usize::try_from((state >> 33) % letters.len() as u64).unwrap()])
+        };
+        (0..8).map(|_| letter()).collect()
+    };
+    format!("{}/&\"{}", half(), half())
+}
 
 /// Each role's action and its result. A used-up quota ends the run, so it is separate.
 const DEEDS: &[(&str, &str, &str)] = &[
@@ -75,11 +95,14 @@ const ECHOES: [&str; 10] = [
 
 fn settings(provider: &Provider) -> String {
     let address = &provider.address;
+    let in_headers = planted().iter().map(|(name, _)| name).filter(|name| name.contains("HEADER"));
+    let headers = in_headers.map(|name| format!("x-tenant-{}: env:{name}", name.to_lowercase().replace('_', "-")));
+    let headers = headers.collect::<Vec<_>>().join(", ");
     let patience = "timeout_ms: 700, retries: { tries: 2, deadline_ms: 300 }";
     format!(
         "
 endpoints:
-  shop: {{ url: '{address}/agent/v1', key: env:KEY_OF_AGENT, headers: {{ x-tenant-key: env:KEY_IN_HEADER }}, stream: true, {patience} }}
+  shop: {{ url: '{address}/agent/v1', key: env:KEY_OF_AGENT, headers: {{ {headers} }}, stream: true, {patience} }}
   people: {{ url: '{address}/user/v1', key: env:KEY_OF_USER, {patience} }}
   court: {{ url: '{address}/judge/v1', key: env:KEY_OF_JUDGE, {patience} }}
 agents:
@@ -119,7 +142,7 @@ fn prepared<'a>(command: &'a mut Command, provider: &Provider, with_keys: bool) 
         .env("OTEL_TRACES_SAMPLER", "always_on")
         .env("OTEL_BSP_MAX_QUEUE_SIZE", "20000")
         .env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
-        .envs(KEYS.iter().copied().filter(|_| with_keys))
+        .envs(planted().iter().map(|(name, key)| (name, key)).filter(|_| with_keys))
 }
 
 fn place(provider: &Provider) -> Place {
@@ -137,8 +160,8 @@ fn place(provider: &Provider) -> Place {
 /// That the server was given every key and did everything that the table says.
 fn assert_asked(seen: &Seen) {
     let keys = |role: &str| -> Vec<&str> {
-        let of_role = |name: &&str| name.contains(&role.to_uppercase()) || (role == "agent" && name.contains("HEADER"));
-        KEYS.iter().filter(|(name, _)| of_role(name)).map(|(_, key)| *key).collect()
+        let of_role = |name: &str| name.contains(&role.to_uppercase()) || (role == "agent" && name.contains("HEADER"));
+        planted().iter().filter(|(name, _)| of_role(name)).map(|(_, key)| key.as_str()).collect()
     };
     for (role, deed, _) in DEEDS {
         let of_deed: Vec<_> =

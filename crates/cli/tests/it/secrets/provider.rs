@@ -84,7 +84,7 @@ fn read(stream: &TcpStream) -> Option<Request> {
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.parse().ok()?,
             "authorization" => keys.push(value.strip_prefix("Bearer ")?.to_owned()),
-            "x-tenant-key" => keys.push(value.to_owned()),
+            tenant if tenant.starts_with("x-tenant-") => keys.push(value.to_owned()),
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::KEYS;
+use super::planted;
 use crate::process::{Place, Process};
 
 /// Names and bytes.
@@ -52,7 +52,7 @@ impl Sinks {
         let mut found = Vec::new();
         for name in self.0.keys() {
             let text = self.text(name);
-            for (_, key) in KEYS {
+            for (_, key) in planted() {
                 for half in halves(key) {
                     if let Some(at) = text.find(half) {
                         let from = text.floor_char_boundary(at.saturating_sub(100));
