@@ -37,6 +37,10 @@ compose-lint deploy/compose.yaml >"$place/lint" || { cat "$place/lint" >&2; exit
 check-jsonschema --quiet --builtin-schema vendor.github-workflows deploy/github-actions.yml
 kubectl kustomize deploy/kubernetes >"$place/manifests.yaml"
 kubernetes-validate --strict --quiet "$place/manifests.yaml"
+kubectl kustomize deploy/kubernetes-tls >"$place/manifests-tls.yaml"
+kubernetes-validate --strict --quiet "$place/manifests-tls.yaml"
+# Every connection is encrypted there.
+if grep -nF http:// "$place/manifests-tls.yaml" | grep -vF shop-agent >&2; then exit 1; fi
 
 say "Prometheus' configuration and rules, the units of systemd"
 if command -v promtool >/dev/null; then
