@@ -78,7 +78,7 @@ fn serve<S: Store>(
         let (config, clock) = (Config::default(), Clock::new(unix_millis));
         let (coordinator, handle) =
             Coordinator::open(Arc::new(store.await?), config, clock, Observers::default()).await?;
-        let router = coordinator::service::router(handle).await?;
+        let router = coordinator::service::router(handle, coordinator::Gate::Open).await?;
         let served = router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), stop.clone().cancelled_owned());
         let (served, ()) = tokio::join!(served, coordinator.run(stop));
         Ok(served?)

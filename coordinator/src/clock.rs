@@ -1,4 +1,4 @@
-//! The wall clock, an argument of the coordinator. It is for reports, never for leases.
+//! The wall clock, an argument of the coordinator. It is for reports and certificates, never for leases.
 
 use std::{fmt, sync::Arc};
 

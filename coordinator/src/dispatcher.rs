@@ -15,7 +15,7 @@ use std::{
 };
 
 use record::{Usd, runner::Sample};
-use scenario::RunId;
+use scenario::{Digest, RunId};
 use store::Store;
 use telemetry::process;
 use tokio::{
@@ -169,11 +169,11 @@ impl<S: Store> Dispatcher<S> {
     async fn obey(&mut self, command: Command) {
         // A failed reply means that the asker is gone.
         match command {
-            Command::Join { worker, reply } => {
-                let _ = reply.send(self.join(&worker).await);
+            Command::Join { worker, owner, reply } => {
+                let _ = reply.send(self.join(&worker, &owner).await);
             }
-            Command::Open { session, token, worker, orders, wanted, reply } => {
-                let _ = reply.send(self.open(session, &token, worker, orders, wanted).await);
+            Command::Open { session, proof, worker, orders, wanted, reply } => {
+                let _ = reply.send(self.open(session, &proof, worker, orders, wanted).await);
             }
             Command::Hear { session, stream, message, heard } => {
                 self.heard = heard.duration_since(self.began);
@@ -217,9 +217,9 @@ impl<S: Store> Dispatcher<S> {
         }
     }
 
-    async fn join(&mut self, worker: &str) -> Result<(u64, Token), Error> {
+    async fn join(&mut self, worker: &str, owner: &str) -> Result<(u64, Token), Error> {
         let token = Token::random()?;
-        let session = self.store.open_session(worker, &token.digest(), self.clock.now()).await?;
+        let session = self.store.open_session(worker, &token.digest(owner), self.clock.now()).await?;
         self.hear(Event::Joined { session }).await;
         tracing::info!(session, worker, "worker joined");
         Ok((session, token))
@@ -228,13 +228,13 @@ impl<S: Store> Dispatcher<S> {
     async fn open(
         &mut self,
         session: u64,
-        token: &Token,
+        proof: &Digest,
         worker: Capacity,
         orders: mpsc::Sender<Order>,
         wanted: DropGuard,
     ) -> Result<u64, Error> {
         let owner = self.store.token(session).await?.ok_or(Error::SessionOver(session))?;
-        if owner != token.digest() {
+        if owner != *proof {
             tracing::warn!(session, worker = worker.name, "a stream is refused: the session is another worker's");
             return Err(Error::NotYours(session));
         }

@@ -114,19 +114,24 @@ impl<S: Store> Handle<S> {
         Ok(())
     }
 
-    pub(crate) async fn join(&self, worker: String) -> Result<(u64, Token), Error> {
-        self.ask(|reply| Command::Join { worker, reply }).await
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// `owner`: the identity of the worker's certificate.
+    pub(crate) async fn join(&self, worker: String, owner: String) -> Result<(u64, Token), Error> {
+        self.ask(|reply| Command::Join { worker, owner, reply }).await
     }
 
     pub(crate) async fn open_stream(
         &self,
         session: u64,
-        token: Token,
+        proof: Digest,
         worker: Capacity,
         orders: mpsc::Sender<Order>,
         wanted: DropGuard,
     ) -> Result<u64, Error> {
-        self.ask(|reply| Command::Open { session, token, worker, orders, wanted, reply }).await
+        self.ask(|reply| Command::Open { session, proof, worker, orders, wanted, reply }).await
     }
 
     pub(crate) async fn hear(&self, session: u64, stream: u64, message: Message) -> Result<(), Error> {

@@ -1,15 +1,19 @@
-//! The gRPC services of the coordinator: for workers, for people, health and reflection.
+//! The gRPC services of the coordinator: for workers, for people, for certificates, health and reflection.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use proto::v1::{coordinator_server::CoordinatorServer, runs_server::RunsServer};
+use proto::v1::{
+    certificates_server::CertificatesServer, coordinator_server::CoordinatorServer, runs_server::RunsServer,
+};
 use store::Store;
 use tonic::transport::server::Router;
 
-use self::{people::People, workers::Workers};
-use crate::Handle;
+use self::{access::Guarded, certificates::Certificates, people::People, workers::Workers};
+use crate::{Clock, Gate, Handle};
 
+mod access;
 mod batch;
+mod certificates;
 mod parts;
 mod people;
 mod readable;
@@ -23,12 +27,16 @@ const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// When the store falls behind, this window fills, and workers stop starting turns.
 const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 const HEADER_BYTES: u32 = 16 << 10;
+/// A request for a certificate, which a client without one may send.
+const LARGEST_REQUEST: usize = 16 << 10;
 
-/// Every service of the coordinator, ready to be served over any transport.
+/// Every service of the coordinator, ready to be served over any transport. With certificates, each connection must tell its
+/// [`Visitor`](crate::Visitor).
 ///
 /// # Errors
 /// The descriptors that reflection serves cannot be read.
-pub async fn router<S: Store>(handle: Handle<S>) -> Result<Router, tonic_reflection::server::Error> {
+pub async fn router<S: Store>(handle: Handle<S>, gate: Gate) -> Result<Router, tonic_reflection::server::Error> {
+    let clock = handle.clock().clone();
     let (health, health_server) = tonic_health::server::health_reporter();
     health.set_serving::<CoordinatorServer<Workers<S>>>().await;
     health.set_serving::<RunsServer<People<S>>>().await;
@@ -39,17 +47,32 @@ pub async fn router<S: Store>(handle: Handle<S>) -> Result<Router, tonic_reflect
     let workers = CoordinatorServer::new(Workers::new(handle.clone()))
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
+    let certificates = certificates(&gate, &clock);
     let people = RunsServer::new(People::new(handle))
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
-    Ok(tonic::transport::Server::builder()
+    let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .http2_max_header_list_size(HEADER_BYTES)
         .tcp_nodelay(true)
-        .add_service(health_server)
-        .add_service(reflection)
-        .add_service(workers)
-        .add_service(people))
+        .add_service(guarded(health_server, &gate, &clock))
+        .add_service(guarded(reflection, &gate, &clock))
+        .add_service(guarded(workers, &gate, &clock))
+        .add_service(guarded(people, &gate, &clock));
+    Ok(match certificates {
+        Some(certificates) => router.add_service(guarded(certificates, &gate, &clock)),
+        None => router,
+    })
+}
+
+fn certificates(gate: &Gate, clock: &Clock) -> Option<CertificatesServer<Certificates>> {
+    let Gate::Certificates(authority) = gate else { return None };
+    let service = Certificates { authority: Arc::clone(authority), clock: clock.clone() };
+    Some(CertificatesServer::new(service).max_decoding_message_size(LARGEST_REQUEST))
+}
+
+fn guarded<S>(service: S, gate: &Gate, clock: &Clock) -> Guarded<S> {
+    Guarded { service, gate: gate.clone(), clock: clock.clone() }
 }

@@ -30,8 +30,15 @@ impl Token {
     }
 
     /// The stored and compared form. It reveals nothing about the token, and neither does the time of a comparison.
-    pub(crate) fn digest(&self) -> Digest {
-        Digest::of(&self.0)
+    ///
+    /// `owner`: the identity in the worker's certificate. A session belongs to the identity and not to one certificate, so
+    /// that it goes on when the certificate is renewed. Another worker gets another digest, even with the same token.
+    pub(crate) fn digest(&self, owner: &str) -> Digest {
+        if owner.is_empty() {
+            return Digest::of(&self.0);
+        }
+        let owner = Digest::of(owner.as_bytes());
+        Digest::of(&[self.0.as_slice(), b" of ", owner.as_str().as_bytes()].concat())
     }
 }
 
@@ -44,8 +51,16 @@ mod tests {
         let (one, other) = (Token::random().unwrap(), Token::random().unwrap());
         assert_eq!(one.bytes().len(), BYTES);
         assert_ne!(one, other);
-        assert_ne!(one.digest(), other.digest());
+        assert_ne!(one.digest(""), other.digest(""));
         assert_eq!(format!("{one:?}"), "Token(…)");
-        assert_eq!(Token::of(one.bytes()).digest(), one.digest());
+        assert_eq!(Token::of(one.bytes()).digest(""), one.digest(""));
+    }
+
+    #[test]
+    fn a_token_of_another_owner_is_another_token() {
+        let token = Token::random().unwrap();
+        let digests = ["", "a", "b"].map(|owner| token.digest(owner));
+        assert!(digests[0] != digests[1] && digests[1] != digests[2]);
+        assert_eq!(token.digest("a"), digests[1]);
     }
 }

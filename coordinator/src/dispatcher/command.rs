@@ -22,12 +22,15 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 pub(crate) enum Command {
     Join {
         worker: String,
+        /// The identity in its certificate.
+        owner: String,
         reply: Reply<(u64, Token)>,
     },
     /// A stream for a session; the reply numbers it.
     Open {
         session: u64,
-        token: Token,
+        /// What the store must have for the session.
+        proof: Digest,
         worker: Capacity,
         orders: mpsc::Sender<Order>,
         /// Dropped to end the stream.

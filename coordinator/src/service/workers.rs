@@ -18,6 +18,7 @@ use crate::{
         command::{Capacity, Granted, Message, Order, Refusal},
         shares::Share,
     },
+    gate::Visitor,
     scheduler::Held,
     token::Token,
 };
@@ -45,6 +46,7 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
     type WorkStream = Orders;
 
     async fn join(&self, request: Request<v1::JoinRequest>) -> Result<Response<v1::JoinReply>, Status> {
+        let owner = Visitor::owner(request.extensions());
         let request = request.into_inner();
         if request.protocol != proto::PROTOCOL {
             return Err(Status::failed_precondition(format!(
@@ -55,7 +57,7 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
                 proto::PROTOCOL
             )));
         }
-        let (session, token) = self.handle.join(request.worker).await.map_err(status)?;
+        let (session, token) = self.handle.join(request.worker, owner).await.map_err(status)?;
         let token = token.bytes().to_vec().into();
         let timing = self.handle.timing();
         let (ttl_millis, beat_millis) = (millis(timing.session_ttl), millis(timing.heartbeat));
@@ -65,7 +67,8 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
     async fn work(&self, request: Request<Streaming<v1::WorkerMessage>>) -> Result<Response<Orders>, Status> {
         let (orders, outbound) = mpsc::channel(WAITING_ORDERS);
         // The answer must not wait for the first message: a client may send nothing before it has the answer.
-        tokio::spawn(listen(self.handle.clone(), request.into_inner(), orders));
+        let owner = Visitor::owner(request.extensions());
+        tokio::spawn(listen(self.handle.clone(), owner, request.into_inner(), orders));
         let began = self.handle.began();
         let to_wire = move |order| Ok(order_to_wire(order, || Instant::now().duration_since(began)));
         Ok(Response::new(Box::pin(ReceiverStream::new(outbound).map(to_wire))))
@@ -78,7 +81,12 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
 }
 
 /// One stream, from its Hello until it closes.
-async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMessage>, orders: mpsc::Sender<Order>) {
+async fn listen<S: Store>(
+    handle: Handle<S>,
+    owner: String,
+    mut inbound: Streaming<v1::WorkerMessage>,
+    orders: mpsc::Sender<Order>,
+) {
     let first = tokio::time::timeout(handle.timing().session_ttl, inbound.message()).await;
     let Ok(Ok(Some(v1::WorkerMessage { body: Some(up::Body::Hello(hello)) }))) = first else {
         let reason = "a stream begins with Hello".to_owned();
@@ -87,10 +95,10 @@ async fn listen<S: Store>(handle: Handle<S>, mut inbound: Streaming<v1::WorkerMe
     };
     let session = hello.session;
     let wanted = CancellationToken::new();
-    let token = Token::of(&hello.token);
+    let proof = Token::of(&hello.token).digest(&owner);
     let agents = hello.agents.into_iter().collect();
     let worker = Capacity { agents, slots: hello.slots, name: hello.worker, version: hello.version };
-    let stream = match handle.open_stream(session, token, worker, orders.clone(), wanted.clone().drop_guard()).await {
+    let stream = match handle.open_stream(session, proof, worker, orders.clone(), wanted.clone().drop_guard()).await {
         Ok(stream) => stream,
         Err(error) => {
             let _ = orders.send(Order::Goodbye { reason: error.to_string() }).await;

@@ -48,7 +48,7 @@ impl<S: Store> Served<S> {
         let (coordinator, handle) =
             Coordinator::open(Arc::clone(&store), config, clock, Observers::default()).await.unwrap();
         let drain = CancellationToken::new();
-        let router = coordinator::service::router(handle.clone()).await.unwrap();
+        let router = coordinator::service::router(handle.clone(), coordinator::Gate::Open).await.unwrap();
         let (pipes, incoming) = mpsc::channel(1);
         let stop = drain.clone();
         let server = tokio::spawn(async move {

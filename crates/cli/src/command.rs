@@ -14,6 +14,7 @@ mod models;
 mod noise;
 mod pause;
 mod ping;
+mod pki;
 mod plan;
 mod preset;
 mod prices;
@@ -117,6 +118,9 @@ pub(crate) enum Command {
     Coordinator(coordinator::Args),
     /// Play trials for a coordinator
     Worker(worker::Args),
+    /// Make and use the certificates of a fleet: a CA, join tokens, identities
+    #[command(subcommand)]
+    Pki(pki::Command),
     /// Send a run to a coordinator
     Submit(Box<submit::Args>),
     /// Follow a run on a coordinator, then report
@@ -179,6 +183,7 @@ impl Command {
             Self::Qnamaker(qnamaker::Command::Test(args)) => qnamaker::test(*args).await,
             Self::Coordinator(args) => coordinator::coordinator(args).await,
             Self::Worker(args) => worker::worker(args).await,
+            Self::Pki(command) => pki::run(command).await,
             Self::Submit(args) => submit::submit(*args).await,
             Self::Watch(args) => watch::watch(args).await,
             Self::Cancel(args) => cancel::cancel(args).await,

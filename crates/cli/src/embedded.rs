@@ -75,7 +75,9 @@ impl Embedded {
         let (pipes, incoming) = mpsc::channel::<io::Result<DuplexStream>>(4);
         let drain_coordinator = CancellationToken::new();
         let drained = drain_coordinator.clone();
-        let router = coordinator::service::router(handle).await.context("failed to start the services")?;
+        let router = coordinator::service::router(handle, coordinator::Gate::Open)
+            .await
+            .context("failed to start the services")?;
         let served =
             router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), drained.clone().cancelled_owned());
         let coordinator = tokio::spawn(async move {

@@ -1,56 +1,110 @@
 //! The accepted connections of a coordinator, in the form that the gRPC server needs.
 
+mod handshake;
+mod still_valid;
+
 use std::{
     io,
+    net::SocketAddr,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
+use coordinator::Visitor;
 use listen::{Door, Guest, Terms};
+use pki::{Authority, Peer};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::OwnedSemaphorePermit,
+    task::JoinSet,
 };
+use tokio_rustls::server::TlsStream;
 use tokio_stream::Stream;
-use tonic::transport::server::{Connected, TcpConnectInfo};
+use tonic::transport::server::Connected;
+
+use self::{handshake::Refusals, still_valid::StillValid};
 
 /// A connection that gives its place back when it is closed.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    stream: TcpStream,
+    wire: Wire,
+    visitor: Visitor,
+    still_valid: Option<StillValid>,
     _place: OwnedSemaphorePermit,
 }
 
-/// The endless stream of a listener's connections.
-pub(crate) fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<Incoming>> {
-    futures_util::stream::unfold(Door::new(listener, Terms::http2("coordinator")), async |mut door| {
-        let Guest { stream, place } = door.next().await;
-        // Nagle's algorithm would hold small messages back for 40 ms.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "no nodelay on this socket");
+#[derive(Debug)]
+enum Wire {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// The endless stream of a listener's connections. With an authority they are encrypted, and each is checked with what the
+/// authority trusts at that moment.
+pub(crate) fn incoming(
+    listener: TcpListener,
+    authority: Option<Arc<Authority>>,
+) -> impl Stream<Item = io::Result<Incoming>> {
+    let door = Door::new(listener, Terms::http2("coordinator"));
+    let state = (door, JoinSet::new(), authority, Arc::new(Refusals::default()));
+    futures_util::stream::unfold(state, async |(mut door, mut opening, authority, refusals)| {
+        loop {
+            tokio::select! {
+                // A handshake waits for its peer, so others go on meanwhile.
+                guest = door.next() => {
+                    opening.spawn(handshake::open(guest, authority.clone(), Arc::clone(&refusals)));
+                }
+                Some(opened) = opening.join_next() => {
+                    if let Ok(Some(incoming)) = opened {
+                        return Some((Ok(incoming), (door, opening, authority, refusals)));
+                    }
+                }
+            }
         }
-        Some((Ok(Incoming { stream, _place: place }), door))
     })
 }
 
-impl Connected for Incoming {
-    type ConnectInfo = TcpConnectInfo;
-
-    fn connect_info(&self) -> TcpConnectInfo {
-        self.stream.connect_info()
+impl Incoming {
+    fn plain(guest: Guest, address: Option<SocketAddr>) -> Self {
+        let visitor = Visitor { address, peer: Peer::Unknown };
+        Self { wire: Wire::Plain(guest.stream), visitor, still_valid: None, _place: guest.place }
     }
+}
+
+impl Connected for Incoming {
+    type ConnectInfo = Visitor;
+
+    fn connect_info(&self) -> Visitor {
+        self.visitor.clone()
+    }
+}
+
+/// The same method of either wire.
+macro_rules! on_wire {
+    ($self:ident . $method:ident ( $($argument:expr),* )) => {
+        match &mut $self.wire {
+            Wire::Plain(stream) => Pin::new(stream).$method($($argument),*),
+            Wire::Tls(stream) => Pin::new(stream).$method($($argument),*),
+        }
+    };
 }
 
 impl AsyncRead for Incoming {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        if let Some(still_valid) = &mut self.still_valid
+            && let Poll::Ready(over) = still_valid.poll_over(cx)
+        {
+            return Poll::Ready(Err(over));
+        }
+        on_wire!(self.poll_read(cx, buf))
     }
 }
 
 impl AsyncWrite for Incoming {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        on_wire!(self.poll_write(cx, buf))
     }
 
     fn poll_write_vectored(
@@ -58,18 +112,21 @@ impl AsyncWrite for Incoming {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        on_wire!(self.poll_write_vectored(cx, bufs))
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        match &self.wire {
+            Wire::Plain(stream) => stream.is_write_vectored(),
+            Wire::Tls(stream) => stream.is_write_vectored(),
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        on_wire!(self.poll_flush(cx))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        on_wire!(self.poll_shutdown(cx))
     }
 }

@@ -3,18 +3,34 @@
 use anyhow::anyhow;
 use tonic::{Code, Status};
 
+use crate::remote::{NEEDS_TLS, TLS_HINT};
+
 /// The error of a call, with a hint if there is one.
 pub(crate) fn of(what: &str, status: &Status) -> anyhow::Error {
     let reason = proto::reason(status);
     let hint = match status.code() {
         Code::NotFound if reason.starts_with("run ") => "\nhint: `gabfest runs --coordinator URL` lists its runs",
         Code::AlreadyExists => "\nhint: choose another id with --run",
+        _ if needs_tls(status) => return anyhow!("{what}: {NEEDS_TLS}\nhint: {TLS_HINT}"),
+        Code::Unimplemented if reason.is_empty() => "\nhint: the coordinator has no TLS, or another version",
+        Code::Unauthenticated if reason.contains("token") => {
+            "\nhint: ask for another token: `gabfest pki token` makes one"
+        }
+        Code::Unauthenticated => "\nhint: ask for a join token, and use it with `gabfest pki join`",
+        Code::PermissionDenied => {
+            "\nhint: `gabfest pki show` prints the role of an identity; --identity names another one"
+        }
         _ if speaks_no_grpc(status) => {
             "\nhint: the server at this address may not be a coordinator; name one with --coordinator"
         }
         _ => "",
     };
     anyhow!("{what}: {reason}{hint}")
+}
+
+/// Whether the coordinator answers clients with TLS only.
+fn needs_tls(status: &Status) -> bool {
+    proto::reason(status).contains(NEEDS_TLS)
 }
 
 /// Whether the answer is not HTTP/2: a broken connection has another reason.
@@ -53,7 +69,8 @@ mod tests {
             // Open until the client has read the answer.
             let _ = socket.read(&mut [0; 1024]).await;
         });
-        let mut client = client::of(remote::connect(&address).await.unwrap());
+        let mut client =
+            client::of(remote::connect(&address, &remote::Identity { identity: "none".into() }).await.unwrap());
         let status = client.runs.list(v1::ListRequest {}).await.unwrap_err();
         let said = of("no", &status).to_string();
         assert!(said.contains("may not be a coordinator"), "{said}");

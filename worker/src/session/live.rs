@@ -372,6 +372,8 @@ fn end_of(status: &Status) -> End {
     match status.code() {
         // The coordinator says that the session has ended.
         tonic::Code::FailedPrecondition | tonic::Code::NotFound => End::Over,
+        // It no longer accepts the certificate; the next Join gets the reason.
+        tonic::Code::PermissionDenied | tonic::Code::Unauthenticated => End::Over,
         _ => End::Broken,
     }
 }

@@ -15,13 +15,15 @@ pub(crate) struct Args {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: String,
+    #[command(flatten)]
+    identity: remote::Identity,
     /// Finish the trials that are being played; the run can be resumed later
     #[arg(long)]
     drain: bool,
 }
 
 pub(crate) async fn cancel(args: Args) -> anyhow::Result<Exit> {
-    let mut client = client::of(remote::connect(&args.coordinator).await?);
+    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
     let request = v1::CancelRequest { run: args.run.clone(), drain: args.drain };
     let reply = client
         .runs

@@ -1,11 +1,12 @@
 //! `gabfest coordinator`: hand out trials to workers over the network, until SIGTERM.
 
 mod open_store;
+mod tls;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use coordinator::{Clock, Config, Coordinator};
+use coordinator::{Clock, Config, Coordinator, Gate};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// Keep the runs in PostgreSQL 14 or later instead: `postgres://USER@HOST/DATABASE`
     #[arg(long, value_name = "URL", env = "GABFEST_STORE", hide_env_values = true)]
     store: Option<String>,
+    /// The folder with the certificates that `gabfest pki init` wrote [default: `pki` in the folder of --data, if it is there]
+    #[arg(long, value_name = "DIR", env = "GABFEST_TLS")]
+    tls: Option<PathBuf>,
     #[command(flatten)]
     page: Page,
 }
@@ -38,7 +42,10 @@ pub(crate) struct Args {
 const STORE_ANSWERS: Duration = Duration::from_secs(5);
 
 pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
-    listening::allow(args.listen, args.page.insecure_i_know, "a coordinator is")?;
+    let authority = tls::authority(args.tls.as_deref(), &args.data)?;
+    if authority.is_none() {
+        listening::allow_plaintext(args.listen, args.page.insecure_i_know)?;
+    }
     let interrupts = Interrupts::listen();
     let opened = tokio::select! {
         opened = open_store::open(&args.data, args.store.as_deref()) => opened?,
@@ -49,7 +56,8 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
         .with_context(|| format!("failed to listen on {}", args.listen))
         .map_err(usage)?;
     let address = listener.local_addr().context("failed to read the address")?;
-    stdout::line(&format!("coordinator at http://{address}, runs in {}", opened.place))?;
+    let scheme = if authority.is_some() { "https" } else { "http" };
+    stdout::line(&format!("coordinator at {scheme}://{address}, runs in {}", opened.place))?;
     let mut observed = Observed::start("gabfest-coordinator", &observed::instance(), &args.page).await?;
     let drain = CancellationToken::new();
     let draining = drain.clone();
@@ -64,8 +72,13 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
         .await
         .context("failed to start the coordinator")?;
     observed.serve(health(handle.clone()))?;
-    let router = coordinator::service::router(handle).await.context("failed to start the services")?;
-    let served = router.serve_with_incoming_shutdown(incoming(listener), drain.clone().cancelled_owned());
+    let gate = authority.clone().map_or(Gate::Open, Gate::Certificates);
+    let router = coordinator::service::router(handle, gate).await.context("failed to start the services")?;
+    if let Some(authority) = &authority {
+        tokio::spawn(tls::follow(Arc::clone(authority)));
+    }
+    let incoming = incoming(listener, authority);
+    let served = router.serve_with_incoming_shutdown(incoming, drain.clone().cancelled_owned());
     let (served, ()) = tokio::join!(served, coordinator.run(drain));
     observed.end().await;
     served.context("failed to serve")?;

@@ -24,10 +24,12 @@ pub(crate) struct Args {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: String,
+    #[command(flatten)]
+    identity: remote::Identity,
 }
 
 pub(crate) async fn rate(args: Args) -> anyhow::Result<Exit> {
-    let mut client = client::of(remote::connect(&args.coordinator).await?);
+    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
     // A number alone is starts a second.
     let rate = Amount { per: args.rate.per.or(Some(Span { micros: 1_000_000 })), ..args.rate };
     let group = args.group.clone().unwrap_or_default();

@@ -35,6 +35,8 @@ pub(crate) struct Args {
     /// Get the run from this coordinator; a run in a local folder takes precedence
     #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: Option<String>,
+    #[command(flatten)]
+    identity: remote::Identity,
 }
 
 fn form() -> impl TypedValueParser<Value = &'static Form> {
@@ -51,7 +53,7 @@ pub(crate) async fn report(args: Args) -> anyhow::Result<Exit> {
         return of_files(folder, &args);
     }
     if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
-        let mut client = client::of(remote::connect(address).await?);
+        let mut client = client::of(remote::connect(address, &args.identity).await?);
         let run = match &files {
             Some(folder) => report_files::summary(folder)?.run.id,
             None => RunId::new(args.run.clone()),

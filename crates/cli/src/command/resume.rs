@@ -40,6 +40,8 @@ pub(crate) struct Args {
     /// Let this coordinator continue the run; a run in a local folder takes precedence
     #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: Option<String>,
+    #[command(flatten)]
+    identity: remote::Identity,
     /// Print errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -57,7 +59,7 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
                 "--history and --label are for runs in a local folder\nhint: `gabfest watch RUN` stores a run of a coordinator in the history"
             )));
         }
-        let mut client = client::of(remote::connect(address).await?);
+        let mut client = client::of(remote::connect(address, &args.identity).await?);
         let reply = ask(&mut client, &RunId::new(args.run.clone()), args.failed).await?;
         say(args.quiet, &goes_on(&reply));
         return Ok(Exit::Held);

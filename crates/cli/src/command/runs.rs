@@ -29,6 +29,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", env = "GABFEST_COORDINATOR")]
     coordinator: Option<String>,
     #[command(flatten)]
+    identity: remote::Identity,
+    #[command(flatten)]
     place: Place,
 }
 
@@ -40,7 +42,7 @@ const NONE: &str = "–";
 
 pub(crate) async fn list(args: Args) -> anyhow::Result<Exit> {
     let rows = match (args.dir, args.coordinator) {
-        (None, Some(address)) => of_coordinator(&or_usual(address)).await?,
+        (None, Some(address)) => of_coordinator(&or_usual(address), &args.identity).await?,
         (dir, _) => {
             let beside = dir.as_deref().filter(|_| args.place.history.is_none()).map(history_file::beside);
             let past = past(beside.or_else(|| args.place.path())).await?;
@@ -62,8 +64,8 @@ fn or_usual(address: String) -> String {
     address
 }
 
-async fn of_coordinator(address: &str) -> anyhow::Result<Vec<Vec<String>>> {
-    let mut client = client::of(remote::connect(address).await?);
+async fn of_coordinator(address: &str, identity: &remote::Identity) -> anyhow::Result<Vec<Vec<String>>> {
+    let mut client = client::of(remote::connect(address, identity).await?);
     let reply = client
         .runs
         .list(v1::ListRequest {})

@@ -22,10 +22,12 @@ pub(crate) struct Args {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: String,
+    #[command(flatten)]
+    identity: remote::Identity,
 }
 
 pub(crate) async fn slots(args: Args) -> anyhow::Result<Exit> {
-    let mut client = client::of(remote::connect(&args.coordinator).await?);
+    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
     let group = args.group.clone().unwrap_or_default();
     let request = v1::SetSlotsRequest { run: args.run.clone(), group, slots: args.slots };
     client.runs.set_slots(request).await.map_err(|status| usage(anyhow!("{}", status.message())))?;

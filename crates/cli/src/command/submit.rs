@@ -29,6 +29,8 @@ pub(crate) struct Args {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: String,
+    #[command(flatten)]
+    identity: remote::Identity,
     /// The run's id; submitting the same id and plan twice gives one run
     #[arg(long, value_name = "ID")]
     run: Option<String>,
@@ -63,7 +65,7 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
     }
     regression::announce_unused(read.settings.gates.regression.as_ref());
     let run = args.run.clone().map_or_else(clock::new_run_id, RunId::new);
-    let mut client = client::of(remote::connect(&args.coordinator).await?);
+    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
     let patience = if args.watch { Patience::seconds(args.patience) } else { Patience::NONE };
     client::submit(&mut client, &run, &plan, Spend::default(), patience).await?;
     if !args.watch {

@@ -29,6 +29,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: String,
     #[command(flatten)]
+    identity: remote::Identity,
+    #[command(flatten)]
     pub(crate) output: Output,
     /// Seconds that the coordinator may be away
     #[arg(long, default_value_t = 120, value_name = "S", value_parser = whole::<u64>(0..=LONGEST_SECONDS))]
@@ -38,7 +40,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn watch(args: Args) -> anyhow::Result<Exit> {
-    let client = client::of(remote::connect(&args.coordinator).await?);
+    let client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
     let past = Lookback::without_settings(&args.keeping.place);
     let kept = (&args.keeping, &BTreeMap::new(), &past);
     to_its_end(client, &RunId::new(args.run), &args.output, kept, Patience::seconds(args.patience)).await

@@ -8,11 +8,14 @@ use worker::{Drain, Timing, Worker};
 
 use crate::{
     args::{Capacity, Config, LONGEST_SECONDS, Page, whole},
-    assemble, descriptors,
+    assemble,
+    command::pki::{JoinToken, join_if_needed},
+    descriptors,
     exit::Exit,
     judges,
     observed::{self, Observed},
-    remote, settings,
+    remote::{self, Remote},
+    settings,
     signals::Interrupts,
     stderr::say,
 };
@@ -22,6 +25,10 @@ pub(crate) struct Args {
     /// The coordinator's address
     #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: String,
+    #[command(flatten)]
+    identity: remote::Identity,
+    #[command(flatten)]
+    join_token: JoinToken,
     /// The worker's name [default: host name and process id]
     #[arg(long)]
     name: Option<String>,
@@ -61,7 +68,13 @@ pub(crate) async fn worker(args: Args) -> anyhow::Result<Exit> {
         timing,
         timer: worker::pacer::Timer::Precise,
     };
-    let channel = remote::lazy(&args.coordinator)?;
+    join_if_needed(&args.coordinator, &args.join_token, &name, &args.identity).await?;
+    let remote = Remote::new(&args.coordinator, &args.identity)?;
+    remote.agree().await?;
+    let channel = remote.lazy()?;
+    if let Some(keyring) = remote.keyring() {
+        tokio::spawn(remote::keep_valid(keyring.clone(), channel.clone()));
+    }
     let drain = Drain::default();
     let interrupts = Interrupts::listen();
     let draining = drain.clone();

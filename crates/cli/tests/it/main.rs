@@ -34,6 +34,7 @@ mod metrics;
 mod noise;
 mod objectives;
 mod one_process;
+mod pki;
 mod plan;
 mod postgres;
 mod probes;

@@ -33,7 +33,9 @@ impl Place {
     pub(crate) fn gabfest(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gabfest"));
         command.args(args).current_dir(self.path()).stdin(Stdio::null());
-        command.env_remove("GABFEST_COORDINATOR").env_remove("GABFEST_STORE");
+        for variable in ["COORDINATOR", "STORE", "IDENTITY", "JOIN_TOKEN", "TLS"] {
+            command.env_remove(format!("GABFEST_{variable}"));
+        }
         command
     }
 
@@ -101,7 +103,7 @@ impl Process {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().expect("a line with the address").unwrap();
         std::thread::spawn(move || lines.for_each(drop));
-        let begin = first.find("http://").expect("an address");
+        let begin = first.find("http://").or_else(|| first.find("https://")).expect("an address");
         let address = first[begin..].split([',', ' ']).next().unwrap().to_owned();
         (Self(child), address)
     }

@@ -1,4 +1,4 @@
-//! docs/tutorial.md, docs/load.md, docs/compare.md, docs/history.md, docs/plan.md and docs/replay.md are correct: their files are written, their commands run, and the output is compared.
+//! docs/tutorial.md, docs/load.md, docs/compare.md, docs/history.md, docs/plan.md, docs/replay.md and a section of docs/operations.md are correct: their files are written, their commands run, and the output is compared.
 //!
 //! A block whose info string names a file (` ```yaml gabfest.yaml `) is that file. In a `console` block, lines after `$
 //! ` are commands and the lines below each are its output; a line `…` matches any number of lines. Times and the names
@@ -13,9 +13,11 @@ const LOADS: &str = include_str!("../../../../docs/load.md");
 const COMPARE: &str = include_str!("../../../../docs/compare.md");
 const HISTORY: &str = include_str!("../../../../docs/history.md");
 const REPLAY: &str = include_str!("../../../../docs/replay.md");
+const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 const PLAN: &str = include_str!("../../../../docs/plan.md");
-/// The port of the tutorial's agent. The test takes a free one, because tests run side by side.
+/// The port of the tutorial's agent, and of the coordinator. The test takes a free one, because tests run side by side.
 const PORT: &str = "8090";
+const COORDINATOR_PORT: &str = "7400";
 /// Begins the line that the script prints before each command.
 const MARK: &str = "@@ command ";
 
@@ -47,6 +49,13 @@ fn every_command_of_the_page_on_plans_prints_what_the_page_says() {
 #[test]
 fn every_command_of_the_page_on_replays_prints_what_the_page_says() {
     assert!(play(REPLAY) >= 4);
+}
+
+#[test]
+fn every_command_that_encrypts_a_fleet_prints_what_the_page_says() {
+    let (_, section) = OPERATIONS.split_once("\n## Encrypt and authenticate a fleet\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    assert!(play(&section.replace(COORDINATOR_PORT, PORT)) >= 10);
 }
 
 /// Plays a page. Returns how many commands it has.

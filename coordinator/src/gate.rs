@@ -1,0 +1,31 @@
+//! Who is at the other end of a connection, and how a coordinator tells what they may do.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use pki::{Authority, Peer};
+
+/// How callers are told apart.
+#[derive(Debug, Clone)]
+pub enum Gate {
+    /// Not at all: a pipe, or a network where everybody is trusted.
+    Open,
+    /// By the certificates of this authority.
+    Certificates(Arc<Authority>),
+}
+
+/// What a connection tells about its other end: the extension of every request that came over it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visitor {
+    pub address: Option<SocketAddr>,
+    pub peer: Peer,
+}
+
+impl Visitor {
+    /// The identity that a worker's session is bound to; empty without a certificate.
+    pub(crate) fn owner(extensions: &tonic::Extensions) -> String {
+        match extensions.get::<Self>().map(|visitor| &visitor.peer) {
+            Some(Peer::Known(caller)) => caller.identity.id.clone(),
+            _ => String::new(),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Opens a connection: TLS if the coordinator has it. Both sides learn why one is not opened.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use coordinator::Visitor;
+use listen::Guest;
+use pki::{Authority, Peer, trouble};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+
+use super::{Incoming, StillValid, Wire};
+use crate::remote::NEEDS_TLS;
+
+/// A client that takes longer for its part of the handshake is gone.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long a refused client may take to read why.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// The first byte of a client that speaks TLS.
+const TLS_HANDSHAKE: u8 = 0x16;
+/// The error code of HTTP/2 for a connection that is not safe enough.
+const INADEQUATE_SECURITY: u8 = 0x0c;
+
+/// `None`: it is not opened.
+pub(super) async fn open(guest: Guest, authority: Option<Arc<Authority>>, refusals: Arc<Refusals>) -> Option<Incoming> {
+    // Nagle's algorithm would hold small messages back for 40 ms.
+    if let Err(error) = guest.stream.set_nodelay(true) {
+        tracing::debug!(%error, "no nodelay on this socket");
+    }
+    let address = guest.stream.peer_addr().ok();
+    let mut first = [0; 3];
+    // The door has waited for these bytes.
+    let peeked = guest.stream.peek(&mut first).await.unwrap_or_default();
+    let opened = match authority {
+        None if peeked > 0 && first[0] == TLS_HANDSHAKE => {
+            Err("it speaks TLS, and this coordinator has none; it needs an address with http://".to_owned())
+        }
+        None => return Some(Incoming::plain(guest, address)),
+        Some(_) if first == *b"PRI" => {
+            send_away(guest.stream).await;
+            Err("it does not speak TLS; it needs an address with https://".to_owned())
+        }
+        Some(authority) => encrypted(guest, address, authority).await,
+    };
+    opened.map_err(|reason| refusals.warn(address, &reason)).ok()
+}
+
+async fn encrypted(guest: Guest, address: Option<SocketAddr>, authority: Arc<Authority>) -> Result<Incoming, String> {
+    let accepted = timeout(HANDSHAKE, TlsAcceptor::from(authority.server()).accept(guest.stream)).await;
+    let stream = accepted.map_err(|_| "it does not finish the handshake".to_owned())?;
+    let stream = stream.map_err(|error| trouble::of_client(&error))?;
+    let peer = Authority::peer(stream.get_ref().1.peer_certificates()).map_err(|error| error.to_string())?;
+    let still_valid = match &peer {
+        Peer::Known(caller) => Some(StillValid::new(authority, caller.clone())),
+        Peer::Unknown => None,
+    };
+    let visitor = Visitor { address, peer };
+    Ok(Incoming { wire: Wire::Tls(Box::new(stream)), visitor, still_valid, _place: guest.place })
+}
+
+/// Tells a client of HTTP/2 without TLS why it is sent away, in the frames that it understands.
+async fn send_away(mut stream: TcpStream) {
+    let mut frames = vec![0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let length = u8::try_from(8 + NEEDS_TLS.len()).unwrap_or(u8::MAX);
+    frames.extend([0, 0, length, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, INADEQUATE_SECURITY]);
+    frames.extend(NEEDS_TLS.as_bytes());
+    let said = async {
+        stream.write_all(&frames).await?;
+        stream.shutdown().await?;
+        // A socket with unread bytes is reset when it is closed, and the frames would be lost.
+        while stream.read(&mut [0; 256]).await? > 0 {}
+        Ok::<(), io::Error>(())
+    };
+    let _ = timeout(FAREWELL, said).await;
+}
+
+/// Keeps a client that tries again and again from filling the log.
+#[derive(Debug, Default)]
+pub(super) struct Refusals(Mutex<(Option<Instant>, u32)>);
+
+impl Refusals {
+    const PERIOD: Duration = Duration::from_secs(10);
+    const MOST: u32 = 20;
+
+    fn warn(&self, address: Option<SocketAddr>, reason: &str) {
+        let address = address.map(|address| address.to_string()).unwrap_or_default();
+        if self.may_warn(Instant::now()) {
+            tracing::warn!(address, reason, "a connection is refused");
+        } else {
+            tracing::debug!(address, reason, "a connection is refused");
+        }
+    }
+
+    fn may_warn(&self, now: Instant) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.0.is_none_or(|since| now.duration_since(since) >= Self::PERIOD) {
+            *state = (Some(now), 0);
+        }
+        state.1 += 1;
+        state.1 <= Self::MOST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_tries_again_and_again_does_not_fill_the_log() {
+        let refusals = Refusals::default();
+        let warned = |times: u32| (0..times).filter(|_| refusals.may_warn(Instant::now())).count();
+        assert_eq!(warned(1_000), 20);
+        tokio::time::advance(Refusals::PERIOD).await;
+        assert_eq!(warned(5), 5);
+    }
+}

@@ -1,0 +1,77 @@
+//! The address of a coordinator.
+
+use anyhow::anyhow;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tonic::transport::Endpoint;
+
+use super::tuned;
+use crate::exit::usage;
+
+/// The port that a coordinator listens on if no other is named.
+const USUAL_PORT: u16 = 7400;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Address {
+    pub(super) is_tls: bool,
+    pub(super) host: String,
+    pub(super) port: u16,
+    text: String,
+}
+
+impl Address {
+    pub(super) fn read(text: &str) -> anyhow::Result<Self> {
+        let wrong = || {
+            usage(anyhow!(
+                "{text:?} is not a coordinator's address\nhint: it looks like http://127.0.0.1:7400, or https://HOST:7400 with TLS"
+            ))
+        };
+        let uri: http::Uri = text.parse().map_err(|_| wrong())?;
+        let is_tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(wrong()),
+        };
+        let host = uri.host().ok_or_else(wrong)?;
+        // An address of IPv6 has brackets.
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let usual = if is_tls { USUAL_PORT } else { 80 };
+        Ok(Self { is_tls, host, port: uri.port_u16().unwrap_or(usual), text: text.to_owned() })
+    }
+
+    /// The name that the coordinator's certificate must have.
+    pub(super) fn server_name(&self) -> Result<ServerName<'static>, String> {
+        ServerName::try_from(self.host.clone()).map_err(|_| format!("{:?} cannot be in a certificate", self.host))
+    }
+
+    /// The encryption is below it, in the connector, so tonic gets an address without.
+    pub(super) fn endpoint(&self) -> anyhow::Result<Endpoint> {
+        let text = match self.text.strip_prefix("https://") {
+            Some(rest) => format!("http://{rest}"),
+            None => self.text.clone(),
+        };
+        let endpoint = Endpoint::from_shared(text);
+        let endpoint = endpoint.map_err(|_| usage(anyhow!("{:?} is not a coordinator's address", self.text)))?;
+        Ok(tuned(endpoint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheme_says_whether_it_is_encrypted() {
+        let read = |text| {
+            let address = Address::read(text).unwrap();
+            (address.is_tls, address.host, address.port)
+        };
+        assert_eq!(read("http://127.0.0.1:7400"), (false, "127.0.0.1".to_owned(), 7400));
+        assert_eq!(read("https://fleet.example:8000"), (true, "fleet.example".to_owned(), 8000));
+        assert_eq!(read("https://[::1]:8000"), (true, "::1".to_owned(), 8000));
+        assert_eq!(read("https://fleet.example"), (true, "fleet.example".to_owned(), 7400));
+        for wrong in ["fleet:7400", "ftp://fleet", "/path", ""] {
+            let said = Address::read(wrong).unwrap_err().to_string();
+            assert!(said.contains("is not a coordinator's address"), "{wrong}: {said}");
+        }
+    }
+}
