@@ -46,7 +46,6 @@ fn allowed(path: &str) -> Option<Allowed> {
 impl Gate {
     /// # Errors
     /// The call is not for this caller. `now`: Unix milliseconds.
-    #[expect(clippy::result_large_err, reason = "the type of every refusal of a call")]
     fn check(&self, path: &str, peer: Option<&Peer>, now: i64) -> Result<(), Status> {
         let Self::Certificates(authority) = self else { return Ok(()) };
         let Some(allowed) = allowed(path) else { return Err(Status::permission_denied("nobody may call this")) };

@@ -26,7 +26,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 use tokio_tungstenite::{
-    MaybeTlsStream, WebSocketStream, connect_async_with_config,
+    MaybeTlsStream, WebSocketStream, client_async_tls_with_config,
     tungstenite::{self, Message, client::IntoClientRequest as _, protocol::WebSocketConfig},
 };
 
@@ -242,12 +242,12 @@ impl Shared {
         limits: WebSocketConfig,
     ) -> Result<Result<(Socket, Duration), tungstenite::Error>, llm::Error> {
         let began = Instant::now();
-        let connecting = timeout(CONNECT_WITHIN, connect_async_with_config(call, Some(limits), true)).await;
+        let connecting = timeout(CONNECT_WITHIN, connect(call, limits)).await;
         let connected = connecting.map_err(|_| {
             let message = format!("no connection within {} ms", CONNECT_WITHIN.as_millis());
             self.unreachable(&hint::with(&message, Some("check host and port of `url`, and the firewall")), false)
         })?;
-        Ok(connected.map(|(socket, _)| (socket, began.elapsed())))
+        Ok(connected.map(|socket| (socket, began.elapsed())))
     }
 
     /// Takes messages until the reply is whole; when its last one came.
@@ -370,4 +370,18 @@ fn frame(message: Value) -> Message {
         Value::String(text) => Message::text(text),
         message => Message::text(message.to_string()),
     }
+}
+/// Connects to an address that was checked, as agents over HTTP do.
+async fn connect(
+    call: tungstenite::handshake::client::Request,
+    limits: WebSocketConfig,
+) -> Result<Socket, tungstenite::Error> {
+    let uri = call.uri();
+    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("wss") { 443 } else { 80 });
+    let mut addresses = llm::http::resolve(host).await?;
+    addresses.iter_mut().for_each(|address| address.set_port(port));
+    let stream = TcpStream::connect(addresses.as_slice()).await?;
+    stream.set_nodelay(true)?;
+    Ok(client_async_tls_with_config(call, stream, Some(limits), None).await?.0)
 }

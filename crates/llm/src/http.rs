@@ -45,5 +45,5 @@ pub use events::{Event, Events};
 pub use key_source::{Given, KeySource};
 pub use rejection::PAGE;
 pub use request_line::{RequestLine, address as shown_address};
-pub use resolver::resolve;
+pub use resolver::{leads_astray, resolve};
 pub use sender::{HttpRequest, Sender, Unusable};

@@ -40,7 +40,7 @@ pub(super) fn read(card: &Value, address: &Url, rpc: Option<&Url>) -> Result<Int
             let read = address.join(url);
             let url = read.map_err(|error| format!("the address {url:?} in the card cannot be read: {error}"))?;
             if matches!(url.scheme(), "http" | "https") {
-                same_host(&url, address)?;
+                not_ours(&url, address)?;
             }
             url
         }
@@ -52,14 +52,14 @@ pub(super) fn read(card: &Value, address: &Url, rpc: Option<&Url>) -> Result<Int
     Ok(Interface { url, version, stream })
 }
 
-/// The card comes from the agent, and the key goes where the card says. So it may name another port or path of the host that
-/// the operator named, and no other host.
-fn same_host(url: &Url, address: &Url) -> Result<(), String> {
-    if url.host() == address.host() && (url.scheme() == address.scheme() || address.scheme() == "http") {
+/// The card comes from the agent. It may name another server, which gets no key (see the connection), and not what only this
+/// machine reaches: itself, or the service with its credentials.
+fn not_ours(url: &Url, address: &Url) -> Result<(), String> {
+    if url.host() == address.host() || !llm::http::leads_astray(url, address) {
         return Ok(());
     }
     let hint = "if it is right, write it as `rpc` of this agent";
-    let what = format!("the card leads to {}, which is not where the card is", llm::http::shown_address(url));
+    let what = format!("the card leads to {}, which only this machine can reach", llm::http::shown_address(url));
     Err(hint::with(&what, Some(hint)))
 }
 
@@ -106,13 +106,12 @@ mod tests {
             |interfaces: Value| json!({ "supportedInterfaces": interfaces, "capabilities": { "streaming": true } });
         let one = |binding: &str, version: &str, url: &str| json!({ "protocolBinding": binding, "protocolVersion": version, "url": url });
         let rows = [
+            (listed(json!([one("JSONRPC", "1.0", "http://h/rpc")])), Ok("http://h/rpc 1.0 true")),
             (listed(json!([one("JSONRPC", "1.0", "http://c:81/rpc")])), Ok("http://c:81/rpc 1.0 true")),
-            (listed(json!([one("JSONRPC", "1.0", "http://thief/rpc")])), Err("leads to http://thief/rpc")),
-            (
-                listed(json!([one("JSONRPC", "1.0", "//169.254.169.254/latest")])),
-                Err("leads to http://169.254.169.254"),
-            ),
-            (listed(json!([one("JSONRPC", "1.0", "http://c@thief/rpc")])), Err("write it as `rpc`")),
+            (listed(json!([one("JSONRPC", "1.0", "//169.254.169.254/x")])), Err("leads to http://169.254.169.254/x")),
+            (listed(json!([one("JSONRPC", "1.0", "http://2852039166/x")])), Err("leads to http://169.254.169.254/x")),
+            (listed(json!([one("JSONRPC", "1.0", "http://[::ffff:127.0.0.1]:6379/")])), Err("write it as `rpc`")),
+            (listed(json!([one("JSONRPC", "1.0", "http://localhost.:9000/")])), Err("only this machine can reach")),
             (
                 listed(json!([one("JSONRPC", "0.3", "/old"), one("JSONRPC", "1.0", "/new")])),
                 Ok("http://c/new 1.0 true"),
@@ -123,14 +122,14 @@ mod tests {
                 Err("no interface over JSON-RPC"),
             ),
             (listed(json!([one("JSONRPC", "2.0", "/new")])), Err("speaks A2A 0.3 and 1.0")),
-            (json!({ "url": "http://c/a2a", "protocolVersion": "0.3.0" }), Ok("http://c/a2a 0.3 false")),
-            (json!({ "url": "http://c/a2a", "protocolVersion": "0.2.6" }), Ok("http://c/a2a 0.3 false")),
+            (json!({ "url": "http://h/a2a", "protocolVersion": "0.3.0" }), Ok("http://h/a2a 0.3 false")),
+            (json!({ "url": "http://h/a2a", "protocolVersion": "0.2.6" }), Ok("http://h/a2a 0.3 false")),
             (
                 json!({
                     "url": "http://h/grpc", "preferredTransport": "GRPC", "protocolVersion": "0.3.0",
-                    "additionalInterfaces": [{ "transport": "JSONRPC", "url": "http://c/a2a" }],
+                    "additionalInterfaces": [{ "transport": "JSONRPC", "url": "http://h/a2a" }],
                 }),
-                Ok("http://c/a2a 0.3 false"),
+                Ok("http://h/a2a 0.3 false"),
             ),
             (json!({ "url": "ftp://h/a2a", "protocolVersion": "0.3.0" }), Err("neither http")),
             (json!({}), Err("no interface")),

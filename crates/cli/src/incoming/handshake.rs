@@ -9,7 +9,7 @@ use std::{
 
 use coordinator::Visitor;
 use listen::Guest;
-use pki::{Authority, Peer, trouble};
+use pki::{Authority, trouble};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -58,10 +58,7 @@ async fn encrypted(guest: Guest, address: Option<SocketAddr>, authority: Arc<Aut
     let stream = accepted.map_err(|_| "it does not finish the handshake".to_owned())?;
     let stream = stream.map_err(|error| trouble::of_client(&error))?;
     let peer = Authority::peer(stream.get_ref().1.peer_certificates()).map_err(|error| error.to_string())?;
-    let still_valid = match &peer {
-        Peer::Known(caller) => Some(StillValid::new(authority, caller.clone())),
-        Peer::Unknown => None,
-    };
+    let still_valid = Some(StillValid::new(authority, peer.clone()));
     let visitor = Visitor { address, peer };
     Ok(Incoming { wire: Wire::Tls(Box::new(stream)), visitor, still_valid, _place: guest.place })
 }

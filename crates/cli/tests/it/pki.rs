@@ -88,7 +88,7 @@ impl Fleet {
 }
 
 fn eventually(within: Duration, holds: impl Fn() -> bool) -> bool {
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     while began.elapsed() < within {
         if holds() {
             return true;
@@ -220,7 +220,7 @@ fn each_side_says_that_the_other_has_or_lacks_tls() {
     let plain = fleet.address.replace("https://", "http://");
     says(&fleet.place.run(&["runs", "--coordinator", &plain]), 3, &["needs TLS: use https://", "gabfest pki join"]);
     fleet.logs("it does not speak TLS");
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     says(&fleet.place.run(&["worker", "--coordinator", &plain]), 2, &["needs TLS: use https://"]);
     assert!(began.elapsed() < Duration::from_secs(15), "it does not try again for its whole patience");
 

@@ -14,6 +14,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use hyper_util::client::legacy::connect::dns::Name;
 use tower::Service;
+use url::{Host, Url};
 
 /// Metadata services of clouds that are not link-local: AWS over IPv6, Alibaba, Oracle.
 const METADATA: [IpAddr; 3] = [
@@ -22,11 +23,14 @@ const METADATA: [IpAddr; 3] = [
     IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
 ];
 
-/// The addresses of a host, with port 0.
+/// The addresses of a host, with port 0. An address that is written as such is not checked.
 ///
 /// # Errors
 /// The name has none, or only some that a name must not lead to.
 pub async fn resolve(host: &str) -> io::Result<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, 0)]);
+    }
     let found: Vec<SocketAddr> = tokio::net::lookup_host((host, 0)).await?.collect();
     checked(host, found)
 }
@@ -42,6 +46,30 @@ fn checked(host: &str, found: Vec<SocketAddr>) -> io::Result<Vec<SocketAddr>> {
             ),
         )),
         _ => Ok(kept),
+    }
+}
+
+/// Whether an address that the program at `from` named leads where it has no business: to a service with the credentials of
+/// this machine or, from another machine, to this machine itself. Names are looked up when they are connected to.
+#[must_use]
+pub fn leads_astray(url: &Url, from: &Url) -> bool {
+    let written = match url.host() {
+        Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+        Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        _ => None,
+    };
+    written.is_some_and(is_refused) || (is_this_machine(url) && !is_this_machine(from))
+}
+
+fn is_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.').to_ascii_lowercase();
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => plain(address.into()).is_loopback(),
+        None => false,
     }
 }
 
@@ -129,8 +157,35 @@ mod tests {
         assert_eq!(kept, addresses(&["10.0.0.1"]));
     }
 
+    #[test]
+    fn another_machine_does_not_lead_to_this_one() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let (elsewhere, here) = (url("http://agent.example/"), url("http://127.0.0.1:8000/"));
+        for ours in [
+            "http://localhost:1/",
+            "http://LOCALHOST./",
+            "http://a.localhost/",
+            "http://127.1/",
+            "http://0x7f000001/",
+            "http://[::1]/",
+            "http://[::ffff:7f00:1]/",
+        ] {
+            assert!(leads_astray(&url(ours), &elsewhere), "{ours}");
+            assert!(!leads_astray(&url(ours), &here), "{ours}");
+        }
+        for credentials in ["http://169.254.169.254/", "http://2852039166/", "http://[::ffff:a9fe:a9fe]/", "http://0/"]
+        {
+            assert!(leads_astray(&url(credentials), &elsewhere), "{credentials}");
+            assert!(leads_astray(&url(credentials), &here), "{credentials}");
+        }
+        for others in ["http://h/", "http://10.0.0.1/", "http://localhost.example/", "http://[2001:db8::1]/"] {
+            assert!(!leads_astray(&url(others), &elsewhere), "{others}");
+        }
+    }
+
     #[tokio::test]
-    async fn localhost_is_found() {
+    async fn localhost_is_found_and_a_written_address_is_meant() {
+        assert_eq!(resolve("169.254.169.254").await.unwrap(), addresses(&["169.254.169.254"]));
         assert!(resolve("localhost").await.unwrap().iter().all(|address| address.ip().is_loopback()));
     }
 }
