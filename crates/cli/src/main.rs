@@ -63,6 +63,7 @@ mod settings;
 mod signals;
 mod stderr;
 mod stdout;
+mod tls_words;
 mod variables;
 
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use tonic::{Code, Status};
 
-use crate::remote::{NEEDS_TLS, TLS_HINT};
+use crate::tls_words::{NEEDS_TLS, TLS_HINT};
 
 /// The error of a call, with a hint if there is one.
 pub(crate) fn of(what: &str, status: &Status) -> anyhow::Error {

@@ -5,23 +5,16 @@ mod dial;
 mod keyring;
 mod renewal;
 
-use std::{error::Error as _, path::PathBuf, time::Duration};
+use std::{error::Error as _, path::PathBuf};
 
 use anyhow::anyhow;
 use pki::{Credentials, Token};
 use proto::v1::{self, certificates_client::CertificatesClient};
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 use self::{address::Address, dial::DialError};
 pub(crate) use self::{keyring::Keyring, renewal::keep_valid};
 use crate::{exit::usage, refusal};
-
-/// What a coordinator with TLS says to a client without, in a frame of HTTP/2.
-pub(crate) const NEEDS_TLS: &str = "this coordinator needs TLS: use https://";
-
-/// What helps then.
-pub(crate) const TLS_HINT: &str =
-    "its address begins with https://, and it needs an identity: `gabfest pki join` makes one";
 
 /// Who a command is to a coordinator with TLS.
 #[derive(Debug, Clone, clap::Args)]
@@ -110,12 +103,7 @@ pub(crate) async fn join(address: &str, token: &Token, name: &str) -> anyhow::Re
     };
     let reply = CertificatesClient::new(channel).exchange(asked).await;
     let reply = reply.map_err(|status| usage(refusal::of("the join token was refused", &status)))?;
-    Ok(request.answered(&issued(reply.into_inner()))?)
-}
-
-fn issued(reply: v1::CertificateReply) -> pki::Issued {
-    let authorities = reply.authorities.into_iter().map(Into::into).collect();
-    pki::Issued { certificate: reply.certificate.into(), authorities }
+    Ok(request.answered(&renewal::issued(reply.into_inner()))?)
 }
 
 fn not_connected(address: &str, error: tonic::transport::Error) -> anyhow::Error {
@@ -142,14 +130,4 @@ fn refused(trouble: &DialError) -> anyhow::Error {
         DialError::Trouble { what, hint } => anyhow!("{what}\nhint: {hint}"),
         DialError::Io(error) => anyhow!("{error}"),
     }
-}
-
-/// Of every channel to a coordinator.
-fn tuned(endpoint: Endpoint) -> Endpoint {
-    endpoint
-        .connect_timeout(Duration::from_secs(5))
-        .tcp_nodelay(true)
-        .http2_keep_alive_interval(Duration::from_secs(10))
-        .keep_alive_timeout(Duration::from_secs(20))
-        .keep_alive_while_idle(true)
 }

@@ -18,7 +18,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::{Incoming, StillValid, Wire};
-use crate::remote::NEEDS_TLS;
+use crate::tls_words::NEEDS_TLS;
 
 /// A client that takes longer for its part of the handshake is gone.
 const HANDSHAKE: Duration = Duration::from_secs(10);

@@ -1,10 +1,11 @@
 //! The address of a coordinator.
 
+use std::time::Duration;
+
 use anyhow::anyhow;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tonic::transport::Endpoint;
 
-use super::tuned;
 use crate::exit::usage;
 
 /// The port that a coordinator listens on if no other is named.
@@ -53,6 +54,16 @@ impl Address {
         let endpoint = endpoint.map_err(|_| usage(anyhow!("{:?} is not a coordinator's address", self.text)))?;
         Ok(tuned(endpoint))
     }
+}
+
+/// Of every channel to a coordinator.
+fn tuned(endpoint: Endpoint) -> Endpoint {
+    endpoint
+        .connect_timeout(Duration::from_secs(5))
+        .tcp_nodelay(true)
+        .http2_keep_alive_interval(Duration::from_secs(10))
+        .keep_alive_timeout(Duration::from_secs(20))
+        .keep_alive_while_idle(true)
 }
 
 #[cfg(test)]

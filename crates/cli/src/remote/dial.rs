@@ -13,7 +13,8 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream, rustls::ClientConfig};
 use tower::Service;
 
-use super::{NEEDS_TLS, TLS_HINT, address::Address};
+use super::address::Address;
+use crate::tls_words::{NEEDS_TLS, TLS_HINT};
 
 /// For the handshake, and for the first bytes of a coordinator.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proto::v1::{self, certificates_client::CertificatesClient};
 use tonic::transport::Channel;
 
-use super::{issued, keyring::Keyring};
+use super::keyring::Keyring;
 use crate::clock;
 
 /// Between two looks at the clock, which may jump.
@@ -54,4 +54,10 @@ async fn renewed(channel: &Channel) -> anyhow::Result<pki::Credentials> {
     let reply = CertificatesClient::new(channel.clone()).renew(asked).await;
     let reply = reply.map_err(|status| anyhow::anyhow!("{}", proto::reason(&status)))?;
     Ok(request.answered(&issued(reply.into_inner()))?)
+}
+
+/// From the wire.
+pub(super) fn issued(reply: v1::CertificateReply) -> pki::Issued {
+    let authorities = reply.authorities.into_iter().map(Into::into).collect();
+    pki::Issued { certificate: reply.certificate.into(), authorities }
 }

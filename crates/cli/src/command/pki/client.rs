@@ -6,7 +6,10 @@ use anyhow::{Context as _, anyhow};
 use pki::{Credentials, Token};
 use proto::v1::{self, certificates_client::CertificatesClient};
 
-use super::{Join, JoinToken, MakeToken, show};
+use super::{
+    args::{Join, JoinToken, MakeToken},
+    show,
+};
 use crate::{clock, exit::usage, observed, refusal, remote, stderr::say, stdout};
 
 /// Not a flag: everybody on a machine sees the arguments of its programs.

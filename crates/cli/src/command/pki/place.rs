@@ -6,7 +6,10 @@ use anyhow::{Context as _, anyhow};
 use pki::Authority;
 use record::count::plural;
 
-use super::{Init, Issue, MakeToken, Renew, Revoke, Rotate, seconds, show};
+use super::{
+    args::{Init, Issue, MakeToken, Renew, Revoke, Rotate, seconds},
+    show,
+};
 use crate::{clock, exit::usage, observed, stderr::say, stdout};
 
 pub(super) fn init(args: &Init) -> anyhow::Result<()> {
