@@ -77,6 +77,7 @@ class Folder:
         self.kept = self.rows("select number, body, replaced, replaced_failed, again from trial where run = ?", self.run["key"])
         self.bodies = {row["number"]: json.loads(row["body"]) for row in self.kept}
         self.lost = self.lost_attempts()
+        self.slices = self.slices_of_money()
         self.batches = self.spend_of([row["spend"] for row in self.rows("select spend from segment where run = ?", self.run["key"])])
         self.preflight = self.spend_of([self.run["preflight"]] if "preflight" in self.run.keys() else [])
         self.spend = collections.defaultdict(collections.Counter)
@@ -91,6 +92,22 @@ class Folder:
             self.leave_out()
         self.early = self.decided_early() if self.plan.get("decide") else None
         self.numbers = {case["id"]: index for index, case in enumerate(self.report["cases"])}
+
+    def slices_of_money(self):
+        """What each session held of the run's money, and what is left of it."""
+        if not self.rows("select 1 from sqlite_schema where name = 'slice'"):
+            return []
+        slices = []
+        for row in self.rows("select slice.*, ended_at from slice join session on session.id = slice.session where run = ?", self.run["key"]):
+            slice = dict(row)
+            taken = max(slice["granted_nanos"] - slice["returned_nanos"], slice["charged_nanos"], slice["settled_nanos"])
+            known = max(slice["charged_nanos"], slice["settled_nanos"])
+            lives = slice["ended_at"] is None
+            slice["taken"], slice["reserved"] = taken, taken - known if lives else 0
+            slice["unsettled"] = (slice["charged_nanos"] if lives else taken) - slice["settled_nanos"]
+            slice["unsettled"] = max(slice["unsettled"], 0)
+            slices.append(slice)
+        return slices
 
     def leave_out(self):
         """Of a load, what was dropped, the warm-up, and the times of what was played again. The cases are those that remain."""
@@ -503,7 +520,8 @@ def compare_decisions(comparison, folder, moment):
         at, load = stored.pop("at"), stored.pop("load_micros", None)
         of_load = {} if load is None else {"load_ms": load // 1000}
         right.append({"at": moment(at), "after_ms": max(at - row["started_at"], 0), **of_load, **stored})
-        stopped = {"resumed": None, "stopped": stopped or stored.get("reason")}.get(stored["decided"], stopped)
+        because = stopped or stored.get("reason")
+        stopped = {"resumed": None, "stopped": because, "out_of_money": because}.get(stored["decided"], stopped)
     found = folder.report["run"]["decisions"]
     plain = lambda decision: {key: value for key, value in decision.items() if value is not None}
     comparison.holds(("run", "decisions"), [plain(it) for it in found] == right, f"{right} is right")
@@ -873,7 +891,7 @@ def compare_calls(comparison, folder):
         for kind in KINDS:
             if kind in KINDS[:2] or sum_of(kind, role):
                 comparison.equal(("summary", "tokens", role, kind), sum_of(kind, role))
-    unsettled = folder.run["unsettled_nanos"]
+    unsettled = folder.run["unsettled_nanos"] + sum(slice["unsettled"] for slice in folder.slices)
     guessed = lambda it: it["estimated_calls"] + it["plain_priced_calls"]
     priced = all(it["unpriced_calls"] == 0 and (guessed(it) == 0 or it["cost"] == 0) for it in spend.values())
     free = bool(spend) and all(it["unpriced_calls"] == 0 and it["cost"] == 0 for it in spend.values()) and not unsettled
@@ -886,6 +904,7 @@ def compare_calls(comparison, folder):
     ]:
         comparison.equal(("summary", "cost", key), value)
     comparison.equal(("summary", "unsettled_usd"), unsettled / 1e9)
+    compare_budget(comparison, folder, sum_of("cost"), unsettled)
     before = lambda figure: sum(line[figure] for line in folder.preflight.values())
     if folder.preflight or "preflight" in summary:
         for name, value in [
@@ -894,6 +913,32 @@ def compare_calls(comparison, folder):
             (("estimated_calls",), before("estimated_calls")),
         ]:
             comparison.equal(("summary", "preflight", *name), value)
+
+
+def compare_budget(comparison, folder, spent, unsettled):
+    """The money of a run with a budget, from the ledger of its sessions."""
+    most = folder.run["max_cost_nanos"] if "max_cost_nanos" in folder.run.keys() else None
+    if most is None:
+        comparison.holds(("summary",), "budget" not in folder.report["summary"], "the run has no budget")
+        return
+    reserved = sum(slice["reserved"] for slice in folder.slices)
+    decided = [json.loads(row["body"])["decided"] for row in folder.rows("select body from decision where run = ? order by key", folder.run["key"])]
+    used_up = False
+    for what in decided:
+        used_up = {"out_of_money": True, "resumed": False}.get(what, used_up)
+    broke = sum(1 for body in folder.bodies.values() if (body.get("failure") or {}).get("kind") == "budget_used_up")
+    trials = folder.report["summary"]["trials"]
+    for name, value in [
+        ("max_cost_usd", most / 1e9), ("spent_usd", spent / 1e9), ("reserved_usd", reserved / 1e9), ("unsettled_usd", unsettled / 1e9),
+        ("left_usd", (most - spent - reserved - unsettled) / 1e9), ("used_up", used_up),
+        ("trials_not_played", trials["not_started"] + broke),
+    ]:
+        comparison.equal(("summary", "budget", name), value)
+    for slice in folder.slices:
+        if slice["taken"] > slice["granted_nanos"]:
+            comparison.wrong.append(f"session {slice['session']} spent {slice['taken']} of {slice['granted_nanos']}")
+    if spent + reserved + unsettled > most:
+        comparison.wrong.append(f"the run may have cost {spent + reserved + unsettled}, and its budget is {most}")
 
 
 @once

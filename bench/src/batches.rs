@@ -119,7 +119,7 @@ impl Templates {
             proto::trial::to_wire(trial, vec![v1::Piece { sequence, place, bytes }])
         });
         let (ended, spend) = (ended.collect(), proto::trial::spend_to_wire(spend));
-        Ok(v1::Batch { sequence, run: RUN.to_owned(), ended, turns, spend, segment })
+        Ok(v1::Batch { sequence, run: RUN.to_owned(), ended, turns, spend, segment, purse: None })
     }
 
     fn trial(&self, plan: &Plan, number: u64) -> anyhow::Result<(Trial, Vec<Turn>)> {

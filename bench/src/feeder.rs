@@ -139,7 +139,7 @@ impl Feeder {
             Order::Goodbye(goodbye) => anyhow::bail!("the session ended: {}", goodbye.reason),
             Order::Fenced(_) => anyhow::bail!("conversations were taken away"),
             Order::Stop(_) => anyhow::bail!("the run was stopped"),
-            Order::Welcome(_) | Order::Renewed(_) | Order::Received(_) | Order::Share(_) => {}
+            Order::Welcome(_) | Order::Renewed(_) | Order::Received(_) | Order::Share(_) | Order::Funds(_) => {}
         }
         Ok(())
     }

@@ -40,6 +40,7 @@ use crate::{
 
 mod act;
 pub(crate) mod active;
+pub(crate) mod allocator;
 pub(crate) mod command;
 mod commit;
 mod conclude;
@@ -49,6 +50,7 @@ mod early_stop;
 mod error;
 mod links;
 mod load_progress;
+mod money;
 mod objectives;
 mod roster;
 mod runs;
@@ -150,6 +152,7 @@ impl<S: Store> Dispatcher<S> {
             self.publish(run);
         }
         self.share_limits();
+        self.share_all_money().await;
         self.show_fleet();
         while self.telling.try_join_next().is_some() {}
     }
@@ -189,8 +192,8 @@ impl<S: Store> Dispatcher<S> {
                 let _ = reply.send(self.submit(row, plan, &json).await);
                 self.share_limits();
             }
-            Command::Resume { run, failed, reply } => {
-                let _ = reply.send(self.resume(&run, failed).await);
+            Command::Resume { run, failed, max_cost, reply } => {
+                let _ = reply.send(self.resume(&run, failed, max_cost).await);
                 self.share_limits();
             }
             Command::Cancel { run, drain, reply } => {
@@ -248,6 +251,7 @@ impl<S: Store> Dispatcher<S> {
         let stream = self.links.open(session, orders, wanted, acknowledged, slots);
         self.shares.opened(session, slots);
         self.links.send(session, Order::Welcome { acknowledged, heard: self.now() });
+        self.returns_to_money(session);
         self.hear(Event::Connected { session, agents, slots }).await;
         self.share_limits();
         Ok(stream)
@@ -259,7 +263,12 @@ impl<S: Store> Dispatcher<S> {
             return;
         }
         match message {
-            Message::Heartbeat { held, unsettled, runner } => {
+            Message::Heartbeat { held, unsettled, runner, purses } => {
+                for (run, word) in purses {
+                    if let Err(error) = self.hear_money(session, &run, word).await {
+                        return self.store_failed_for(session, error).await;
+                    }
+                }
                 self.roster.heard(session, Instant::now());
                 if let Err(error) = self.keep_runner(session, runner).await {
                     return self.store_failed(&error).await;
@@ -271,6 +280,11 @@ impl<S: Store> Dispatcher<S> {
             }
             Message::Claim { number, want, idle, ahead } => {
                 self.hear(Event::Claimed { session, number, want, idle, ahead }).await;
+            }
+            Message::Purse { run, word } => {
+                if let Err(error) = self.hear_money(session, &run, word).await {
+                    self.store_failed_for(session, error).await;
+                }
             }
             Message::Begun { trials } => self.hear(Event::Begun { session, trials }).await,
             Message::Release { trials, begun } => self.hear(Event::Released { session, trials, begun }).await,

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use record::{Summary, Tally, summary::RunState};
+use record::{Summary, Tally, Usd, summary::RunState};
 use scenario::{Digest, Plan, RunId};
 use store::{RunRow, Store};
 use tokio::{
@@ -152,8 +152,8 @@ impl<S: Store> Handle<S> {
         self.ask(|reply| Command::Submit { row, plan: Arc::new(plan), json, reply }).await
     }
 
-    pub(crate) async fn resume(&self, run: RunId, failed: bool) -> Result<Resumed, Error> {
-        self.ask(|reply| Command::Resume { run, failed, reply }).await
+    pub(crate) async fn resume(&self, run: RunId, failed: bool, max_cost: Option<Usd>) -> Result<Resumed, Error> {
+        self.ask(|reply| Command::Resume { run, failed, max_cost, reply }).await
     }
 
     pub(crate) async fn cancel(&self, run: RunId, drain: bool) -> Result<RunState, Error> {

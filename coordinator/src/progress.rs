@@ -28,6 +28,12 @@ pub struct Progress {
     pub waiting_for: Option<String>,
     /// Somebody paused it.
     pub paused: bool,
+    /// The most that it may cost; `None`: it has no budget.
+    pub max_cost: Option<Usd>,
+    /// Money that workers hold, for calls in flight and calls to come.
+    pub reserved: Usd,
+    /// Its budget is used up.
+    pub out_of_money: bool,
     /// Of a run with a load.
     pub load: Option<telemetry::metrics::Load>,
 }

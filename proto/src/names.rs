@@ -83,6 +83,7 @@ words!(error_kind, ErrorKind, "kind of error", [
     ErrorKind::Malformed => "malformed",
     ErrorKind::Empty => "empty",
     ErrorKind::Exhausted => "exhausted",
+    ErrorKind::NoMoney => "no_money",
     ErrorKind::Unwritable => "unwritable",
     ErrorKind::Other => "other",
 ]);
@@ -145,6 +146,7 @@ words!(kind, FailureKind, "failure kind", [
     FailureKind::CheckMalformed => "check_malformed",
     FailureKind::CheckFailedToRun => "check_failed_to_run",
     FailureKind::ProviderExhausted => "provider_exhausted",
+    FailureKind::BudgetUsedUp => "budget_used_up",
     FailureKind::Poisoned => "poisoned",
     FailureKind::Cancelled => "cancelled",
     FailureKind::Dropped => "dropped",

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use llm::limit::Share;
+use llm::{limit::Share, money::Purses};
 use proto::v1;
 use record::{Failure, FailureKind, Verdict};
 use scenario::{Digest, Plan, RunId, load::lane_and_local};
@@ -138,6 +138,24 @@ impl Executor {
         (self.resources.unsettled)().saturating_add(self.outbox.owed().nanos())
     }
 
+    pub(crate) fn purses(&self) -> &Arc<Purses> {
+        &self.resources.purses
+    }
+
+    /// Tells the purses how many trials of each run are held, and how many of them run.
+    pub(crate) fn count_for_purses(&self) {
+        if self.resources.purses.is_empty() {
+            return;
+        }
+        let mut trials: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        let waiting = self.waiting.iter().map(|ticket| &ticket.attempt).chain(self.arrivals.attempts());
+        for (attempt, running) in waiting.map(|attempt| (attempt, 0)).chain(self.running.keys().map(|one| (one, 1))) {
+            let count = trials.entry(attempt.run.as_str()).or_default();
+            *count = (count.0 + 1, count.1 + running);
+        }
+        self.resources.purses.held(&trials);
+    }
+
     pub(crate) fn knows(&self, digest: &Digest) -> bool {
         self.plans.knows(digest)
     }
@@ -156,6 +174,9 @@ impl Executor {
 
     /// Accepts a whole lease whose plan is known, or none of it. `began`: when the load of its run began.
     pub(crate) fn accept(&mut self, lease: &v1::Lease, began: Option<Instant>) -> Result<(), LeaseError> {
+        if lease.budget {
+            self.resources.purses.open(&lease.run);
+        }
         let known = self.plans.get_mut(&Digest::new(lease.plan_digest.clone())).ok_or(LeaseError::Unknown)?;
         let attempt = |trial| Attempt { run: RunId::new(lease.run.clone()), trial, epoch: lease.epoch };
         let ticket = |number: u64| {
@@ -212,7 +233,7 @@ impl Executor {
             trial::end_unplayed(&ticket, Verdict::Skipped, failure, &self.resources, &self.outbox);
         }
         while self.running.len() < self.slots as usize {
-            let Some(ticket) = self.arrivals.take_due(now).or_else(|| self.waiting.pop_front()) else { break };
+            let Some(ticket) = self.arrivals.take_due(now).or_else(|| self.next_waiting()) else { break };
             let attempt = ticket.attempt.clone();
             let handle = self.tasks.spawn(trial::play(
                 ticket.clone(),
@@ -225,6 +246,13 @@ impl Executor {
             self.running.insert(attempt, handle);
         }
         self.show_slots();
+    }
+
+    /// The next trial of a run whose money is not short.
+    fn next_waiting(&mut self) -> Option<Ticket> {
+        let purses = &self.resources.purses;
+        let place = self.waiting.iter().position(|ticket| !purses.is_short(ticket.attempt.run.as_str()))?;
+        self.waiting.remove(place)
     }
 
     /// Returns when trials have ended and their slots are free. Waits for ever while none runs.
@@ -375,6 +403,7 @@ impl Executor {
     pub(crate) fn abandon_all(&mut self) {
         self.waiting.clear();
         self.arrivals = Arrivals::default();
+        self.resources.purses.forget();
         self.tasks.abort_all();
         self.running.clear();
         self.begun.clear();

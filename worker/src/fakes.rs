@@ -285,6 +285,7 @@ pub(crate) fn resources(agent: Arc<dyn agent::Agent>, models: Models, execution:
         metrics: telemetry::metrics::Worker::default(),
         unsettled: Box::new(|| 0),
         limits: Vec::new(),
+        purses: Arc::default(),
         rerun: None,
     }
 }

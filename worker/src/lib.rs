@@ -26,6 +26,7 @@ mod executor;
 mod fakes;
 mod http;
 mod outbox;
+mod purse;
 mod record_redaction;
 mod recorder;
 mod session;

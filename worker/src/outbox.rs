@@ -10,8 +10,8 @@
 //! So a batch is never larger than a message. [`batches`] makes batches; [`refusals`] handles those that the coordinator
 //! refuses.
 //!
-//! Lock order: the state is one mutex, held for a few statements and never across an await. Under it only [`Admission`] is
-//! called, which has its own lock and calls nothing back.
+//! Lock order: the state is one mutex, held for a few statements and never across an await. Under it only [`Admission`] and
+//! [`Purses`] are called, which have their own locks and call nothing back.
 
 mod batches;
 mod refusals;
@@ -25,6 +25,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use llm::money::Purses;
 use proto::v1;
 use record::{Call, Trial, Turn, Usd, bounds, call::Spend};
 use scenario::RunId;
@@ -88,6 +89,7 @@ struct State {
     /// Attempts whose record the coordinator refused, and its reason. They end as errors.
     refused: BTreeMap<Attempt, String>,
     bytes: usize,
+    purses: Arc<Purses>,
 }
 
 /// Results of one run that are in no batch yet.
@@ -120,6 +122,12 @@ impl Outbox {
     pub(crate) fn new(admission: Admission) -> Self {
         let metrics = telemetry::metrics::Worker::default();
         Self { state: Arc::default(), something: Arc::default(), admission, metrics, owed: Owed::default() }
+    }
+
+    /// Each batch says what became of the money of its run.
+    pub(crate) fn paid_from(self, purses: &Arc<Purses>) -> Self {
+        self.lock().purses = Arc::clone(purses);
+        self
     }
 
     /// Shows in the metrics how much is not acknowledged.
@@ -200,7 +208,10 @@ impl Outbox {
 
     /// Forgets everything: the session is over, so none of it can be counted.
     pub(crate) fn clear(&self) {
-        let gone = std::mem::take(&mut *self.lock());
+        let mut state = self.lock();
+        let purses = Arc::clone(&state.purses);
+        let gone = std::mem::replace(&mut *state, State { purses, ..State::default() });
+        drop(state);
         gone.closed.iter().for_each(|closed| self.owed.settle(closed.cost));
         gone.pending.values().for_each(|pending| self.owed.settle(pending.spend.cost()));
         self.metrics.unacknowledged(0);

@@ -317,6 +317,7 @@ fn kind_of(error: &llm::Error) -> ErrorKind {
         llm::Error::Unreachable { status: None, .. } => ErrorKind::Unreachable,
         llm::Error::OutOfResources { .. } => ErrorKind::OutOfResources,
         llm::Error::Exhausted { .. } => ErrorKind::Exhausted,
+        llm::Error::NoMoney { .. } => ErrorKind::NoMoney,
         llm::Error::Unwritable { .. } | llm::Error::NoKey { .. } | llm::Error::NotRecorded { .. } => {
             ErrorKind::Unwritable
         }

@@ -42,6 +42,8 @@ pub struct Resources {
     pub unsettled: Box<dyn Fn() -> i64 + Send + Sync>,
     /// The limits of all endpoints and agents. The worker uses its share of each.
     pub limits: Vec<Arc<llm::limit::Limiter>>,
+    /// The money of runs with a budget, from which calls behind these limits pay.
+    pub purses: Arc<llm::money::Purses>,
     /// Recorded trials that are judged again or said again; `None`: trials are played.
     pub rerun: Option<Rerun>,
 }

@@ -221,6 +221,7 @@ pub(crate) fn misconfigured(error: &TemplateError) -> Failure {
 fn failure(error: &llm::Error) -> Failure {
     let kind = match error {
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
+        llm::Error::NoMoney { .. } => FailureKind::BudgetUsedUp,
         error if error.is_of_settings() => FailureKind::Misconfigured,
         _ => FailureKind::SimulatorFailed,
     };

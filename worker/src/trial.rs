@@ -81,6 +81,7 @@ pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outb
     Box::pin(stage.environment.teardown()).await;
     let trial = Trial { start, ..conclusion(&stage, broken) };
     conclusion::trace(&stage, &trial);
+    stage.resources.purses.trial_over(stage.ticket.attempt.run.as_str(), stage.ticket.trial.id.as_str());
     stage.transcript.end(trial);
 }
 

@@ -23,7 +23,7 @@ impl Worker {
     pub async fn run(self, channel: Channel, drain: impl Into<Drain>) -> Result<(), Error> {
         let admission = Admission::new();
         let metrics = self.resources.metrics.clone();
-        let outbox = Outbox::new(admission.clone()).shown_to(metrics.clone());
+        let outbox = Outbox::new(admission.clone()).shown_to(metrics.clone()).paid_from(&self.resources.purses);
         let mut executor = Executor::new(self.config.slots, self.resources, outbox.clone(), admission.clone());
         metrics.slots(0, self.config.slots);
         let drain = drain.into();

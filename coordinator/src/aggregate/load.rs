@@ -199,6 +199,7 @@ mod tests {
             ended_at,
             version: String::new(),
             exhausted: false,
+            max_cost: None,
             preflight: Spend::default(),
         }
     }

@@ -64,7 +64,8 @@ pub(super) fn of(
         ours.map(|(_, trials)| trials).sum()
     };
     let without_judge = trials_of(FailureKind::JudgeMissing);
-    let never = Unforgivable { without_judge, out_of_quota: trials_of(FailureKind::ProviderExhausted) };
+    let out_of_quota = trials_of(FailureKind::ProviderExhausted).saturating_add(trials_of(FailureKind::BudgetUsedUp));
+    let never = Unforgivable { without_judge, out_of_quota };
     let users = &tally.users.total;
     let of_users =
         plan.gates.max_simulator_faults.map(|most| gate::simulator_faults(most, users.faulty_trials, users.trials));

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Role, Tally, Usd,
+    FailureKind, Role, Tally, Usd,
     call::{Spend, SpendLine},
-    summary::{Attempts, Cost, FailureCount, Latencies, ModelSpend, Preflight, RunState, Totals, Trials},
+    decision,
+    summary::{Attempts, Budget, Cost, FailureCount, Latencies, ModelSpend, Preflight, RunState, Totals, Trials},
     tally::Counts,
 };
 use statistics::success;
@@ -64,12 +65,28 @@ pub(super) fn totals(row: &RunRow, tally: &Tally, spend: &Spend, recovered: &Rec
             replayed_failed: recovered.replayed_failed,
         },
         unsettled_usd: recovered.unsettled.dollars(),
+        budget: budget(recovered, spend, tally, trials.not_started),
         failures: tally
             .failures
             .iter()
             .map(|((kind, blame), trials)| FailureCount { kind: *kind, blame: *blame, trials: *trials })
             .collect(),
     }
+}
+
+/// The money of a run with a budget.
+fn budget(recovered: &Recovered, spend: &Spend, tally: &Tally, not_started: u64) -> Option<Budget> {
+    let ledger = &recovered.ledger;
+    let broke = tally.failures.iter().filter(|((kind, _), _)| *kind == FailureKind::BudgetUsedUp);
+    ledger.max_cost.map(|max_cost| Budget {
+        max_cost_usd: max_cost.dollars(),
+        spent_usd: spend.cost().dollars(),
+        reserved_usd: ledger.reserved().dollars(),
+        unsettled_usd: recovered.unsettled.dollars(),
+        left_usd: ledger.left().dollars(),
+        used_up: decision::is_out_of_money(&recovered.decisions),
+        trials_not_played: not_started.saturating_add(broke.map(|(_, trials)| trials).sum()),
+    })
 }
 
 /// How many trials a cancelled run never played. They count as cancelled, because the run will not resume.

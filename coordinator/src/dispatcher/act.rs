@@ -2,7 +2,12 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use record::{Failure, FailureKind, Trial, Verdict, call::Spend, decision::Decided, summary::RunState};
+use record::{
+    Failure, FailureKind, Trial, Verdict,
+    call::Spend,
+    decision::{self, Decided},
+    summary::RunState,
+};
 use scenario::{Digest, RunId};
 use store::{Commit, EndedTrial, Lease, Moved, SegmentRow, Store};
 use telemetry::trace::Played;
@@ -107,6 +112,7 @@ impl<S: Store> Dispatcher<S> {
                 let lost = self.store.end_session(session, reason, proof, &begun, at).await?;
                 self.observers.metrics.lost(begun_of(&lost));
                 self.shares.over(session);
+                self.leaves_money(session);
                 match (self.roster.over(session), trials_of(&lost)) {
                     (worker, trials @ 1..) => {
                         let worker = worker.unwrap_or_default();
@@ -133,7 +139,9 @@ impl<S: Store> Dispatcher<S> {
                 self.store.set_state(&run, state, Some(at)).await?;
                 if let Some(run) = self.runs.get_mut(&run) {
                     run.lost_attempts = lost_attempts;
-                    trouble = run.hopeless.clone().filter(|_| state == RunState::Interrupted);
+                    // A budget that is used up is no trouble: the report says so, and resuming goes on.
+                    let is_broke = decision::is_out_of_money(&run.decisions);
+                    trouble = run.hopeless.clone().filter(|_| state == RunState::Interrupted && !is_broke);
                     if let Some(tally) = tally {
                         run.tally = tally;
                     }
@@ -151,11 +159,15 @@ impl<S: Store> Dispatcher<S> {
     }
 
     fn send_grant(&mut self, session: u64, claim: u64, leases: Vec<Lease>) {
+        for lease in &leases {
+            self.joins_money(session, &lease.run);
+        }
         let granted = |lease: Lease| {
             let run = self.runs.get(&lease.run)?;
             let (plan, rates) = (run.row.plan_digest.clone(), run.rates_of(lease.trials.start));
             let began = self.scheduler.load_began(&lease.run);
-            Some(Granted { lease, plan, began, rates })
+            let budget = run.money.is_some();
+            Some(Granted { lease, plan, began, rates, budget })
         };
         let leases = leases.into_iter().filter_map(granted).collect();
         let timing = self.config.timing;
@@ -183,7 +195,16 @@ impl<S: Store> Dispatcher<S> {
         let trial = Trial::unplayed(&planned, epoch, Verdict::Error, failure);
         let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
         let ended = vec![EndedTrial { trial, pieces: Vec::new(), kept: true }];
-        let commit = Commit { session, sequence, run: run.clone(), segment, ended, replays: 0, begun: Vec::new() };
+        let commit = Commit {
+            session,
+            sequence,
+            run: run.clone(),
+            segment,
+            ended,
+            replays: 0,
+            begun: Vec::new(),
+            account: None,
+        };
         let asked = Instant::now();
         let committed = self.store.commit(&commit, at).await?;
         self.observers.metrics.committed(asked.elapsed());

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use record::{
-    Tally, Tokens, Trial,
+    Tally, Tokens, Trial, Usd,
     call::Spend,
     decision::{self, Decision},
     runner::{Runner, Sample},
@@ -19,7 +19,7 @@ use statistics::objective;
 use store::{Recovered, RunRow};
 use tokio::{sync::watch, time::Instant};
 
-use super::{deciding::Deciding, early_stop::EarlyStop, load_progress};
+use super::{allocator::Allocator, deciding::Deciding, early_stop::EarlyStop, load_progress};
 use crate::{Observers, Progress, scheduler::Work};
 
 /// Each time costs a disk write, and many workers send a heartbeat every 2 s.
@@ -52,6 +52,8 @@ pub(super) struct Active {
     pub(super) objectives_judged: Option<Instant>,
     /// Of a run that stops when it is decided.
     pub(super) deciding: Option<Deciding>,
+    /// Of a run with a budget.
+    pub(super) money: Option<Allocator>,
     progress: watch::Sender<Progress>,
 }
 
@@ -75,6 +77,10 @@ impl Active {
         let decisions = recovered.decisions.clone();
         let hopeless = decision::stopped(&decisions).map(str::to_owned);
         let schedule = decision::schedule(&plan, &decisions).map(Arc::new);
+        let mut money = Allocator::new(&recovered.ledger);
+        if decision::is_out_of_money(&decisions) {
+            money.iter_mut().for_each(Allocator::use_up);
+        }
         Self {
             row,
             plan,
@@ -92,6 +98,7 @@ impl Active {
             decisions,
             objectives_judged: None,
             deciding,
+            money,
             progress,
         }
     }
@@ -216,6 +223,11 @@ impl Active {
         self.spend.add(spend);
     }
 
+    /// Of all attempts, as far as it is known.
+    pub(super) fn cost(&self) -> Usd {
+        self.spend.cost()
+    }
+
     pub(super) fn stop(&mut self, state: RunState, at: i64, trouble: Option<String>) {
         self.row.state = state;
         self.row.ended_at = Some(at);
@@ -229,7 +241,9 @@ impl Active {
     /// Shows the progress to watchers, if it has changed.
     pub(super) fn publish(&self, fleet: Fleet, now: i64) {
         let trouble = self.trouble.clone();
-        let next = progress(&self.row, &self.tally, &self.spend, self.lost_attempts, trouble, fleet, now);
+        let mut next = progress(&self.row, &self.tally, &self.spend, self.lost_attempts, trouble, fleet, now);
+        next.reserved = self.money.as_ref().map(Allocator::reserved).unwrap_or_default();
+        next.out_of_money = decision::is_out_of_money(&self.decisions);
         self.progress.send_if_modified(|shown| {
             let new = *shown != next;
             *shown = next;
@@ -291,5 +305,8 @@ pub(crate) fn progress(
         trouble,
         waiting_for: fleet.waiting_for,
         paused: fleet.paused,
+        max_cost: row.max_cost,
+        reserved: Usd(0),
+        out_of_money: false,
     }
 }

@@ -13,7 +13,11 @@ use tokio::{
 };
 use tokio_util::sync::DropGuard;
 
-use super::{error::Error, shares::Share};
+use super::{
+    allocator::{Funds, Word},
+    error::Error,
+    shares::Share,
+};
 use crate::{Progress, scheduler::Held, token::Token};
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
@@ -58,6 +62,8 @@ pub(crate) enum Command {
         run: RunId,
         /// Also play the agent's failures again.
         failed: bool,
+        /// What it may cost from now on; `None`: as before.
+        max_cost: Option<Usd>,
         reply: Reply<Resumed>,
     },
     Cancel {
@@ -121,6 +127,8 @@ pub(crate) enum Message {
         unsettled: Usd,
         /// How loaded the worker's machine is; `None` from older workers.
         runner: Option<Sample>,
+        /// What it says of its slices of money.
+        purses: Vec<(RunId, Word)>,
     },
     Claim {
         number: u64,
@@ -130,6 +138,11 @@ pub(crate) enum Message {
     },
     Begun {
         trials: Vec<Held>,
+    },
+    /// What it says of its slice of a run's money.
+    Purse {
+        run: RunId,
+        word: Word,
     },
     /// `room` bounds how much may wait. It is released once the batch is stored.
     Batch {
@@ -199,6 +212,11 @@ pub(crate) enum Order {
         drain: bool,
     },
     Share(Share),
+    /// The money of a run that it may spend.
+    Funds {
+        run: RunId,
+        funds: Funds,
+    },
     Goodbye {
         reason: String,
     },
@@ -213,6 +231,8 @@ pub(crate) struct Granted {
     pub(crate) began: Option<i64>,
     /// How the rate of its lane was changed.
     pub(crate) rates: Vec<RateChange>,
+    /// The run has a budget.
+    pub(crate) budget: bool,
 }
 
 /// A worker as people see it.

@@ -76,6 +76,11 @@ impl<S: Store> Dispatcher<S> {
             link.acknowledged = link.acknowledged.max(commit.sequence);
             link.stored_at = Some(Instant::now());
         }
+        if !committed.duplicate
+            && let Some(money) = self.runs.get_mut(&commit.run).and_then(|run| run.money.as_mut())
+        {
+            money.settled(session, commit.segment.spend.cost(), commit.account);
+        }
         let Counted { exhausted, hopeless } = self.count(commit, &committed).await;
         self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
         self.fence_stale(session, commit, &committed);

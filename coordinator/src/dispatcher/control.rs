@@ -53,7 +53,7 @@ impl<S: Store> Dispatcher<S> {
         let (row, paused) = (active.row.clone(), active.paused_at().is_some());
         if active.hopeless.take().is_some() || paused {
             let moved = if paused { self.load_moved(&row).await? } else { None };
-            self.decide(run, Decided::Resumed, Moved { load_began_at: moved, planned: None }).await?;
+            self.decide(run, Decided::Resumed, Moved { load_began_at: moved, ..Moved::default() }).await?;
             self.hear(Event::Paused { run: run.clone(), paused: false }).await;
         }
         Ok(())
@@ -133,7 +133,7 @@ impl<S: Store> Dispatcher<S> {
             planned = count;
         }
         let schedule = Arc::new(schedule);
-        self.decide(run, what, Moved { planned: Some(planned), load_began_at: None }).await?;
+        self.decide(run, what, Moved { planned: Some(planned), ..Moved::default() }).await?;
         if let Some(active) = self.runs.get_mut(run) {
             active.rescheduled(&schedule, planned);
         }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use record::{decision::Decided, summary::RunState};
+use record::{Usd, decision::Decided, summary::RunState};
 use scenario::{Plan, RunId};
 use store::{Moved, Recovered, RunRow, Store};
 
@@ -13,6 +13,7 @@ use super::{
     Dispatcher, ENDED_KEPT, Error,
     act::begun_of,
     active::{Active, millis_between},
+    allocator::Allocator,
     command::{Resumed, Snapshot},
     deciding::Deciding,
 };
@@ -56,10 +57,14 @@ impl<S: Store> Dispatcher<S> {
         Ok(())
     }
 
-    pub(super) async fn resume(&mut self, run: &RunId, failed: bool) -> Result<Resumed, Error> {
+    pub(super) async fn resume(&mut self, run: &RunId, failed: bool, max_cost: Option<Usd>) -> Result<Resumed, Error> {
         let mut row = aggregate::row(&*self.store, run).await?;
         if row.state == RunState::Cancelled {
             return Err(Error::NotResumable { run: run.clone(), state: row.state });
+        }
+        let decisions = self.store.recover(run).await?.decisions;
+        if let Some(why) = Self::refuses_budget(&row, &decisions, max_cost) {
+            return Err(Error::Refused(why));
         }
         let mut again = 0;
         if let Some(active) = self.runs.get(run).filter(|active| active.is_running()) {
@@ -67,14 +72,19 @@ impl<S: Store> Dispatcher<S> {
                 let hint = "what failed is played again when the run has ended";
                 return Err(Error::Refused(format!("run {run} is being played: {hint}")));
             }
+            active.refuses_first_budget(max_cost)?;
             // Resuming a run that is draining undoes the drain.
             let replays = active.plan.replays;
             if active.row.exhausted {
                 self.store.resume(run, &[], replays).await?;
             }
+            if let Some(max_cost) = max_cost {
+                self.set_budget(run, max_cost).await?;
+            }
             self.unpause(run).await?;
             let Some(active) = self.runs.get_mut(run) else { return Err(Error::Stopped) };
             active.row.exhausted = false;
+            active.money.iter_mut().for_each(Allocator::resume);
             let (work, agents, recovered) = (active.work(None, 0), active.agents(), Recovered::default());
             let silent = BTreeMap::new();
             self.hear(Event::RunStarted { run: run.clone(), work, agents, recovered: recovered.into(), silent }).await;
@@ -87,10 +97,14 @@ impl<S: Store> Dispatcher<S> {
                 Some(active) => Arc::clone(&active.plan),
                 None => Arc::new(aggregate::plan(&*self.store, &row.plan_digest).await?),
             };
+            if let Some(max_cost) = max_cost {
+                self.set_budget(run, max_cost).await?;
+                row.max_cost = Some(max_cost);
+            }
             // A load continues where it stopped: the time in between does not count.
             // What a decision left out may be played after all.
             let planned = plan.decide.and_then(|_| plan.planned());
-            let moved = Moved { load_began_at: self.load_moved(&row).await?, planned };
+            let moved = Moved { load_began_at: self.load_moved(&row).await?, planned, max_cost: None };
             self.decide(run, Decided::Resumed, moved).await?;
             row.planned = planned.unwrap_or(row.planned);
             self.store.resume(run, &numbers, plan.replays).await?;
@@ -159,7 +173,14 @@ impl<S: Store> Dispatcher<S> {
         self.runs.insert(id.clone(), active);
         let silence = |(session, seen): &(u64, i64)| (*session, millis_between(*seen, now));
         let silent = recovered.seen.iter().map(silence).collect();
+        let with_money: Vec<u64> = with_money(&recovered).filter(|session| !self.scheduler.knows(*session)).collect();
         self.hear(Event::RunStarted { run: id.clone(), work, agents, recovered: recovered.into(), silent }).await;
+        // Their slices count as spent once they are over, so their time runs.
+        for session in with_money {
+            if !self.scheduler.knows(session) {
+                self.hear(Event::Joined { session }).await;
+            }
+        }
         tracing::info!(run = %id, planned, "run started");
         self.obey_stored_decisions(&id).await;
         self.stop_what_is_decided(&id).await;
@@ -172,8 +193,9 @@ impl<S: Store> Dispatcher<S> {
         if self.config.reclaim == Reclaim::AfterTtl {
             return Ok(recovered);
         }
+        let leasing = recovered.leases.iter().map(|lease| lease.session);
         let unknown: BTreeSet<u64> =
-            recovered.leases.iter().map(|lease| lease.session).filter(|one| !self.scheduler.knows(*one)).collect();
+            leasing.chain(with_money(&recovered)).filter(|one| !self.scheduler.knows(*one)).collect();
         if unknown.is_empty() {
             return Ok(recovered);
         }
@@ -184,4 +206,9 @@ impl<S: Store> Dispatcher<S> {
         }
         self.store.recover(run).await
     }
+}
+
+/// Living sessions that hold money of a run.
+fn with_money(recovered: &Recovered) -> impl Iterator<Item = u64> {
+    recovered.ledger.slices.iter().filter(|slice| slice.open).map(|slice| slice.session)
 }

@@ -6,7 +6,7 @@ use record::{Summary, Tally, summary::RunState};
 use scenario::{Plan, RunId};
 use store::{RunRow, Store};
 use telemetry::{
-    metrics::{Fleet, Queue},
+    metrics::{Fleet, Money, Queue},
     trace::EndedRun,
 };
 
@@ -43,6 +43,11 @@ impl<S: Store> Dispatcher<S> {
             leased,
             done,
             load: run.tally.load.as_ref().map(|load| load_progress::of(load, self.scheduler.load_elapsed(id), leased)),
+            money: run.money.as_ref().map(|money| Money {
+                budget: money.max_cost(),
+                spent: run.cost(),
+                reserved: money.reserved(),
+            }),
         };
         self.observers.metrics.queue(&run.row.name, queue);
     }

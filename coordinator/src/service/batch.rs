@@ -3,7 +3,7 @@
 use proto::v1;
 use record::{Usd, call::Spend};
 use scenario::RunId;
-use store::{Commit, EndedTrial, Part, Piece, SegmentRow};
+use store::{Account, Commit, EndedTrial, Part, Piece, SegmentRow};
 
 use super::readable;
 use crate::{dispatcher::command::Refusal, give_way, scheduler::Held};
@@ -13,7 +13,7 @@ const MOST_REASON_CHARS: usize = 500;
 
 /// Reads a batch. Refuses what cannot be stored: an error of the store would interrupt every run.
 pub(super) async fn read(session: u64, batch: v1::Batch) -> Result<Commit, Refusal> {
-    let v1::Batch { sequence, run, segment, turns, ended, spend } = batch;
+    let v1::Batch { sequence, run, segment, turns, ended, spend, purse } = batch;
     let run = RunId::new(run);
     let of_any = |reason: String| Refusal { reason: shown(&reason), trials: Vec::new() };
     let mut trials = Vec::with_capacity(ended.len());
@@ -38,7 +38,12 @@ pub(super) async fn read(session: u64, batch: v1::Batch) -> Result<Commit, Refus
         Refusal { reason: shown(&reason), trials: attempt.map(at_fault).into_iter().collect() }
     })?;
     let segment = SegmentRow { pieces, turns, spend };
-    Ok(Commit { session, sequence, run, segment, ended, replays: 0, begun: Vec::new() })
+    Ok(Commit { session, sequence, run, segment, ended, replays: 0, begun: Vec::new(), account: purse.map(account) })
+}
+
+/// What a worker says of its slice of a run's money.
+pub(super) fn account(purse: v1::Purse) -> Account {
+    Account { returned: Usd(purse.returned.max(0)), charged: Usd(purse.charged.max(0)) }
 }
 
 fn ended_trial(sequence: u64, trial: v1::Trial) -> Result<EndedTrial, String> {

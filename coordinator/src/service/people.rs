@@ -3,6 +3,7 @@
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use proto::v1;
+use record::Usd;
 use record::summary::RunState;
 use scenario::{
     Plan, RunId,
@@ -57,6 +58,13 @@ impl<S: Store> People<S> {
     }
 }
 
+fn budget(nanos: Option<i64>) -> Result<Option<Usd>, Status> {
+    match nanos {
+        Some(nanos) if nanos <= 0 => Err(Status::invalid_argument("a budget (`max_cost`) is more than nothing")),
+        nanos => Ok(nanos.map(Usd)),
+    }
+}
+
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 #[tonic::async_trait]
@@ -85,6 +93,7 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
             ended_at: None,
             version: request.version,
             exhausted: false,
+            max_cost: budget(request.max_cost_nanos)?,
             preflight,
         };
         self.handle.submit(row, plan, request.plan).await.map_err(status)?;
@@ -106,8 +115,9 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
     }
 
     async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeReply>, Status> {
-        let v1::ResumeRequest { run, failed } = request.into_inner();
-        let resumed = self.handle.resume(RunId::new(run.clone()), failed).await.map_err(status)?;
+        let v1::ResumeRequest { run, failed, max_cost_nanos } = request.into_inner();
+        let max_cost = budget(max_cost_nanos)?;
+        let resumed = self.handle.resume(RunId::new(run.clone()), failed, max_cost).await.map_err(status)?;
         let (planned, done, again) = (resumed.planned, resumed.done, resumed.again);
         Ok(Response::new(v1::ResumeReply { run, planned, done, again }))
     }
@@ -241,6 +251,9 @@ fn progress_to_wire(progress: Progress) -> v1::Progress {
             dropped: load.dropped,
             running: load.running,
         }),
+        max_cost_nanos: progress.max_cost.map(|most| most.0),
+        reserved_nanos: progress.reserved.0,
+        out_of_money: progress.out_of_money,
     }
 }
 

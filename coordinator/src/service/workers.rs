@@ -15,6 +15,7 @@ use super::{batch, parts::Parts, status::status};
 use crate::{
     Error, Handle,
     dispatcher::{
+        allocator::{Funds, Word},
         command::{Capacity, Granted, Message, Order, Refusal},
         shares::Share,
     },
@@ -148,7 +149,8 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
                 descriptors: runner.descriptors,
             };
             let runner = beat.runner.map(measured);
-            let listed = |held| Message::Heartbeat { held: Some(held).filter(|_| !brief), unsettled, runner };
+            let purses = beat.purses.into_iter().map(purse).collect();
+            let listed = |held| Message::Heartbeat { held: Some(held).filter(|_| !brief), unsettled, runner, purses };
             Ok(held(beat.held).map_or_else(too_long, listed))
         }
         up::Body::Claim(v1::Claim { number, want, idle, ahead }) => Ok(Message::Claim { number, want, idle, ahead }),
@@ -158,6 +160,10 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
             Ok(held(release.trials).map_or_else(too_long, |trials| Message::Release { trials, begun }))
         }
         up::Body::Leave(_) => Ok(Message::Leave),
+        up::Body::Purse(said) => {
+            let (run, word) = purse(said);
+            Ok(Message::Purse { run, word })
+        }
         up::Body::ShareTaken(v1::Share { slots, of }) => Ok(Message::ShareTaken { share: Share { slots, of } }),
         up::Body::Batch(batch) => {
             // The segment is at least half of a batch, so its size bounds the rest.
@@ -169,6 +175,14 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
             }
         }
     }
+}
+
+/// What a worker says of its slice of a run's money.
+fn purse(said: v1::Purse) -> (RunId, Word) {
+    let v1::Purse { reserved, wanted, need, dearest, running, .. } = said;
+    let [reserved, wanted, need, dearest] = [reserved, wanted, need, dearest].map(|nanos| nanos.max(0));
+    let run = RunId::new(said.run.clone());
+    (run, Word { account: batch::account(said), reserved, wanted, need, dearest, running })
 }
 
 fn too_long() -> Message {
@@ -194,13 +208,16 @@ fn order_to_wire(order: Order, now: impl Fn() -> Duration) -> v1::CoordinatorMes
         Order::Received { bytes } => down::Body::Received(v1::Received { bytes }),
         Order::Stop { run, drain } => down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain }),
         Order::Share(Share { slots, of }) => down::Body::Share(v1::Share { slots, of }),
+        Order::Funds { run, funds: Funds { granted, short, used_up } } => {
+            down::Body::Funds(v1::Funds { run: run.as_str().to_owned(), granted, short, used_up })
+        }
         Order::Goodbye { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: true }),
         Order::Fenced { trials } => down::Body::Fenced(v1::Fenced { trials: held_to_wire(trials) }),
         Order::Refused { sequence, refusal: Refusal { reason, trials } } => {
             down::Body::Refused(v1::Refused { sequence, reason, trials: held_to_wire(trials) })
         }
         Order::Grant { claim, leases, retry, heard } => {
-            let leases = leases.into_iter().map(|Granted { lease, plan, began, rates }| v1::Lease {
+            let leases = leases.into_iter().map(|Granted { lease, plan, began, rates, budget }| v1::Lease {
                 run: lease.run.as_str().to_owned(),
                 plan_digest: plan.as_str().to_owned(),
                 first: lease.trials.start,
@@ -208,6 +225,7 @@ fn order_to_wire(order: Order, now: impl Fn() -> Duration) -> v1::CoordinatorMes
                 epoch: lease.epoch,
                 began_micros: began,
                 rates: rates.into_iter().map(rate_to_wire).collect(),
+                budget,
             });
             let (leases, retry_millis) = (leases.collect(), millis(retry));
             down::Body::Grant(v1::Grant { claim, leases, retry_millis, clock: clock(heard) })

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
-use store::{Commit, Committed, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Store, StoredTrial};
+use store::{
+    Account, Commit, Committed, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct BreakingStore {
@@ -85,6 +87,11 @@ impl Store for BreakingStore {
     async fn heartbeat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
         self.writable()?;
         self.memory.heartbeat(session, unsettled, begun, at).await
+    }
+
+    async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
+        self.writable()?;
+        self.memory.fund(run, session, account, granted).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {

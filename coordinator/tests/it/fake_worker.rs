@@ -156,7 +156,7 @@ impl FakeWorker {
 
     pub(crate) async fn heartbeat(&self, leases: &[v1::Lease], unsettled_nanos: i64) {
         let held = leases.iter().map(|lease| held(lease, lease.first, lease.end)).collect();
-        self.say(Word::Beat(v1::Beat { held, unsettled_nanos, brief: false, runner: None })).await;
+        self.say(Word::Beat(v1::Beat { held, unsettled_nanos, ..v1::Beat::default() })).await;
     }
 
     /// Sends two turns and the end of each trial in one batch, and waits for the acknowledgement.
@@ -212,5 +212,6 @@ pub(crate) fn batch(plan: &Plan, sequence: u64, lease: &v1::Lease, verdict: Verd
         turns: all.len() as u32,
         spend: proto::trial::spend_to_wire(spend(&all)),
         segment,
+        purse: None,
     }
 }

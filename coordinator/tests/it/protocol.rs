@@ -36,7 +36,7 @@ async fn a_worker_of_another_protocol_is_refused() {
     };
     let refused = served.workers.join(join).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
-    assert!(refused.message().starts_with("worker old of version 0.0.1 speaks protocol 4"), "{}", refused.message());
+    assert!(refused.message().starts_with("worker old of version 0.0.1 speaks protocol 5"), "{}", refused.message());
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,7 +269,7 @@ async fn hostile_lists_and_claims_cost_nothing() {
     let everything = || v1::Held { run: "r1".to_owned(), first: 0, end: u64::MAX, epoch: 1 };
     let backwards = || v1::Held { run: "r1".to_owned(), first: 9, end: 2, epoch: 1 };
     for held in [vec![everything()], vec![backwards()], vec![backwards(), everything(), everything()]] {
-        worker.say(Word::Beat(v1::Beat { held: held.clone(), unsettled_nanos: -5, brief: false, runner: None })).await;
+        worker.say(Word::Beat(v1::Beat { held: held.clone(), unsettled_nanos: -5, ..v1::Beat::default() })).await;
         worker.say(Word::Release(v1::Release { trials: held, begun: false })).await;
     }
     worker.say(Word::Claim(v1::Claim { number: u64::MAX, want: u32::MAX, idle: u32::MAX, ahead: u32::MAX })).await;
@@ -345,7 +345,7 @@ async fn unknown_runs_and_plans_are_not_found() {
     let codes = [
         people.watch(v1::WatchRequest { run: run() }).await.unwrap_err().code(),
         people.cancel(v1::CancelRequest { run: run(), drain: false }).await.unwrap_err().code(),
-        people.resume(v1::ResumeRequest { run: run(), failed: false }).await.unwrap_err().code(),
+        people.resume(v1::ResumeRequest { run: run(), failed: false, max_cost_nanos: None }).await.unwrap_err().code(),
         people.get_summary(v1::GetSummaryRequest { run: run() }).await.unwrap_err().code(),
         people.export(v1::ExportRequest { run: run(), first: 0 }).await.unwrap_err().code(),
         served.workers.get_plan(v1::GetPlanRequest { digest: "00".to_owned() }).await.unwrap_err().code(),

@@ -127,7 +127,11 @@ async fn a_cancelled_run_stops_at_once_and_for_good() {
     assert_eq!(summary.cases[0].cancelled, 9);
     assert_eq!((summary.summary.attempts.lost, summary.summary.llm_calls["agent"]), (0, 4));
     assert_eq!(summary.verdict, RunVerdict::Inconclusive);
-    let refused = served.people.resume(v1::ResumeRequest { run: "r1".to_owned(), failed: false }).await.unwrap_err();
+    let refused = served
+        .people
+        .resume(v1::ResumeRequest { run: "r1".to_owned(), failed: false, max_cost_nanos: None })
+        .await
+        .unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
     assert_eq!(served.cancel("r1", true).await, RunState::Cancelled);
 }

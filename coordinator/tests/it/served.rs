@@ -106,7 +106,11 @@ impl<S: Store> Served<S> {
     }
 
     pub(crate) async fn resume(&mut self, run: &str) -> v1::ResumeReply {
-        self.people.resume(v1::ResumeRequest { run: run.to_owned(), failed: false }).await.unwrap().into_inner()
+        self.people
+            .resume(v1::ResumeRequest { run: run.to_owned(), failed: false, max_cost_nanos: None })
+            .await
+            .unwrap()
+            .into_inner()
     }
 
     /// Every message until the run ends.

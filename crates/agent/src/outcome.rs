@@ -46,6 +46,7 @@ pub(crate) fn error_of(failed: llm::Failed) -> Error {
         llm::Error::Unreachable { status: None, .. } => FailureKind::AgentUnreachable,
         llm::Error::OutOfResources { .. } => FailureKind::OutOfResources,
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
+        llm::Error::NoMoney { .. } => FailureKind::BudgetUsedUp,
         llm::Error::Unsupported { .. }
         | llm::Error::Unwritable { .. }
         | llm::Error::NoKey { .. }

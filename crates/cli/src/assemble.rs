@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use llm::{cassette::Tape, endpoint::Endpoint, retry::Policy};
+use llm::{cassette::Tape, endpoint::Endpoint, limit::Limiter, money::Purses, retry::Policy};
 use scenario::Plan;
 use telemetry::Traces;
 use worker::{
@@ -121,7 +121,7 @@ pub(crate) async fn resources_on(
     let connected: Vec<_> = agents.values().cloned().collect();
     let limits =
         opened.iter().map(|endpoint| endpoint.limit()).chain(connected.iter().filter_map(|agent| agent.limit()));
-    let limits = limits.cloned().collect();
+    let limits: Vec<Arc<Limiter>> = limits.cloned().collect();
     Ok(Resources {
         agents,
         models,
@@ -134,6 +134,7 @@ pub(crate) async fn resources_on(
         now_millis: clock::now_millis,
         traces: observed.map_or_else(Traces::off, Observed::traces).with_endpoints(places.clone()),
         metrics: observed.map(Observed::worker).unwrap_or_default().with_endpoints(places),
+        purses: paying(&limits),
         limits,
         unsettled: Box::new(move || {
             let endpoints: i64 = opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum();
@@ -141,6 +142,13 @@ pub(crate) async fn resources_on(
         }),
         rerun: None,
     })
+}
+
+/// The purses from which calls behind these limits pay.
+fn paying(limits: &[Arc<Limiter>]) -> Arc<Purses> {
+    let purses = Arc::default();
+    limits.iter().for_each(|limit| limit.pay_from(&purses));
+    purses
 }
 
 /// An endpoint of the settings, or its missing key.

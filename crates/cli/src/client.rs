@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use proto::v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsClient};
-use record::{Summary, call::Spend};
+use record::{Summary, Usd, call::Spend};
 use scenario::{Plan, RunId};
 use tonic::{Code, transport::Channel};
 
@@ -36,7 +36,7 @@ pub(crate) async fn submit(
     client: &mut Client,
     run: &RunId,
     plan: &Plan,
-    preflight: Spend,
+    (preflight, max_cost): (Spend, Option<Usd>),
     patience: Patience,
 ) -> anyhow::Result<()> {
     let request = v1::SubmitRequest {
@@ -45,6 +45,7 @@ pub(crate) async fn submit(
         submitted_at: clock::now_millis(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         preflight: proto::trial::spend_to_wire(preflight),
+        max_cost_nanos: max_cost.map(|most| most.0),
     };
     let mut away = Away::new(patience);
     loop {

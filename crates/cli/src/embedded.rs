@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use coordinator::{Clock, Config, Coordinator, Observers, Reclaim};
 use hyper_util::rt::TokioIo;
 use listen::descriptors::Reserve;
-use record::call::Spend;
+use record::{Usd, call::Spend};
 use scenario::{Plan, RunId};
 use store::{Sqlite, Store as _};
 use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle};
@@ -120,8 +120,14 @@ impl Embedded {
         }
     }
 
-    pub(crate) async fn submit(&mut self, run: &RunId, plan: &Plan, preflight: Spend) -> anyhow::Result<()> {
-        client::submit(&mut self.client, run, plan, preflight, Patience::NONE).await
+    pub(crate) async fn submit(
+        &mut self,
+        run: &RunId,
+        plan: &Plan,
+        preflight: Spend,
+        max_cost: Option<Usd>,
+    ) -> anyhow::Result<()> {
+        client::submit(&mut self.client, run, plan, (preflight, max_cost), Patience::NONE).await
     }
 
     /// Releases the descriptors that were reserved for the report.

@@ -9,18 +9,18 @@ mod odds;
 
 use std::fmt::Write as _;
 
-use record::count::plural;
+use record::{Usd, count::plural};
 use scenario::{
     Plan,
     estimate::{Estimate, Use, estimate},
 };
 
-use crate::{replay, settings::Settings};
+use crate::{budget, replay, settings::Settings};
 
 /// Cases that are listed one by one.
 const LISTED: u64 = 40;
 
-pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
+pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32, budget: Option<Usd>) -> String {
     let of_load = plan.load.as_ref().zip(plan.schedule());
     let of_load = of_load.map(|(load, schedule)| load::text(plan, load, &schedule, settings, slots));
     let size = of_load.as_ref().map_or_else(|| estimate(plan, formats::ALL), |found| found.size);
@@ -64,7 +64,11 @@ pub(crate) fn text(plan: &Plan, settings: &Settings, slots: u32) -> String {
             let _ = writeln!(text, "\ntime   {}", duration::text(&size, plan, settings, slots));
         }
     }
-    let _ = writeln!(text, "money  {}", money(&size, plan, settings));
+    let price = price(&size, plan, settings);
+    let _ = writeln!(text, "money  {}", money(&price));
+    if let Some(budget) = budget {
+        text.push_str(&budget::text(budget, &price, plan, settings));
+    }
     text.push_str(&replay::not_kept(plan));
     text.push_str(&odds::text(plan));
     let limited = settings.endpoints.values().map(|endpoint| endpoint.limits);
@@ -117,9 +121,8 @@ pub(crate) fn price(size: &Estimate, plan: &Plan, settings: &Settings) -> Money 
     Money { low, high, unpriced }
 }
 
-fn money(size: &Estimate, plan: &Plan, settings: &Settings) -> String {
-    let Money { low, high, unpriced } = price(size, plan, settings);
-    let known = if high > 0.0 { format!("${low:.2} to ${high:.2}") } else { "nothing".to_owned() };
+fn money(Money { low, high, unpriced }: &Money) -> String {
+    let known = if *high > 0.0 { format!("${low:.2} to ${high:.2}") } else { "nothing".to_owned() };
     if unpriced.is_empty() { known } else { format!("{known}, plus calls without a price: {}", unpriced.join(", ")) }
 }
 

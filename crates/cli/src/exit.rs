@@ -10,7 +10,7 @@ pub(crate) enum Exit {
     GateFailed,
     Usage,
     NotEnoughEvidence,
-    /// A provider's quota or credit was used up, and the run stopped.
+    /// The budget of the run, or a provider's quota or credit was used up, and the run stopped.
     Budget,
     Interrupted,
 }
@@ -39,7 +39,7 @@ impl From<Ending> for Exit {
             Ending::Held => Self::Held,
             Ending::GateFailed => Self::GateFailed,
             Ending::NotEnoughEvidence => Self::NotEnoughEvidence,
-            Ending::QuotaUsedUp => Self::Budget,
+            Ending::QuotaUsedUp | Ending::BudgetUsedUp => Self::Budget,
             Ending::Interrupted => Self::Interrupted,
         }
     }

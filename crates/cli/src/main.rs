@@ -3,6 +3,7 @@
 mod addresses;
 mod args;
 mod assemble;
+mod budget;
 mod calibration;
 mod changed_verdicts;
 mod client;
@@ -13,6 +14,7 @@ mod compiled;
 mod decide;
 mod descriptors;
 mod diagnostics;
+mod dollars;
 mod embedded;
 mod estimate;
 mod exit;

@@ -145,8 +145,8 @@ pub(crate) fn read_files(paths: &[PathBuf], read: &Read) -> Reading {
 }
 
 /// Prints what would be played, with its estimate.
-pub(crate) fn dry_run(plan: &Plan, read: &Read, slots: u32) -> anyhow::Result<()> {
-    crate::stdout::write(&crate::estimate::text(plan, &read.settings, slots))
+pub(crate) fn dry_run(plan: &Plan, read: &Read, slots: u32, budget: Option<record::Usd>) -> anyhow::Result<()> {
+    crate::stdout::write(&crate::estimate::text(plan, &read.settings, slots, budget))
 }
 
 fn check_agents(agents: &[String], read: &Read) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use coordinator::Observers;
-use record::call::Spend;
+use record::{Usd, call::Spend};
 use scenario::{Plan, RunId};
 use tokio_util::sync::CancellationToken;
 use worker::Resources;
@@ -19,9 +19,10 @@ use crate::{
     stderr::say,
 };
 
-/// Plays a plan in this process and reports into the run's folder. The plan comes with the spend of its preflight.
+/// Plays a plan in this process and reports into the run's folder. The plan comes with the spend of its preflight, and with the
+/// most that the run may cost.
 pub(crate) async fn play(
-    (plan, preflight): (Plan, Spend),
+    (plan, preflight, max_cost): (Plan, Spend, Option<Usd>),
     worker: (Resources, u32),
     observers: Observers,
     run: &RunId,
@@ -32,7 +33,7 @@ pub(crate) async fn play(
     let interrupts = Interrupts::listen();
     let store = embedded::open(&folder.store()).await?;
     let mut embedded = Embedded::start(store, Some(worker), observers).await?;
-    embedded.submit(run, &plan, preflight).await?;
+    embedded.submit(run, &plan, preflight, max_cost).await?;
     folder.is_stored();
     let log_ends = CancellationToken::new();
     let log = log.map(|format| {
@@ -77,11 +78,15 @@ pub(crate) async fn end(
     if !shown.quiet {
         let why = match exit {
             Exit::Interrupted => Some("the run was interrupted"),
+            Exit::Budget if last.is_some_and(|last| last.out_of_money) => {
+                Some("the run stopped, because its budget is used up")
+            }
             Exit::Budget => Some("the run stopped, because a provider's quota is used up"),
             _ => None,
         };
         if let Some(why) = why {
-            say(&format!("{why}; continue with `gabfest resume {}`", folder.path.display()));
+            let more = if last.is_some_and(|last| last.out_of_money) { " --max-cost USD" } else { "" };
+            say(&format!("{why}; continue with `gabfest resume {}{more}`", folder.path.display()));
         }
     }
     Ok(exit)

@@ -221,6 +221,7 @@ fn of_model(error: &llm::Error) -> Fault {
         llm::Error::Unreachable { status: None, .. } => FailureKind::AgentUnreachable,
         llm::Error::OutOfResources { .. } => FailureKind::OutOfResources,
         llm::Error::Exhausted { .. } => FailureKind::ProviderExhausted,
+        llm::Error::NoMoney { .. } => FailureKind::BudgetUsedUp,
         llm::Error::Unsupported { .. }
         | llm::Error::Unwritable { .. }
         | llm::Error::NoKey { .. }
@@ -233,7 +234,7 @@ fn of_model(error: &llm::Error) -> Fault {
 fn of_agent(kind: FailureKind, message: &str) -> Fault {
     let exit = match kind {
         FailureKind::AgentRefused | FailureKind::AgentMalformed | FailureKind::Misconfigured => Exit::Usage,
-        FailureKind::ProviderExhausted => Exit::Budget,
+        FailureKind::ProviderExhausted | FailureKind::BudgetUsedUp => Exit::Budget,
         _ => Exit::NotEnoughEvidence,
     };
     let (message, mend) = hint::split(message);

@@ -136,7 +136,8 @@ fn figures(progress: &v1::Progress, draining: bool, watched: Duration) -> String
         (nanos, _) => format!("{mark}{}+", record::Usd(nanos)),
     };
     let tokens = HumanCount(progress.input_tokens + progress.output_tokens);
-    text.push_str(&format!("  {rate:.1}/s  {mark}{tokens} tokens  {cost}"));
+    let budget = progress.max_cost_nanos.map_or_else(String::new, |most| format!(" of {}", record::Usd(most)));
+    text.push_str(&format!("  {rate:.1}/s  {mark}{tokens} tokens  {cost}{budget}"));
     if draining {
         text.push_str(&format!("  {left} being finished"));
     }

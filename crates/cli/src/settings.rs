@@ -3,7 +3,7 @@
 pub(crate) mod decide;
 pub(crate) mod history;
 mod rates;
-mod vetting;
+pub(crate) mod vetting;
 
 use std::{
     collections::BTreeMap,
@@ -91,6 +91,10 @@ pub(crate) struct Settings {
     /// The price table that `price: auto` reads, as `gabfest prices update` writes it; relative to this file (the table that
     /// gabfest ships).
     pub(crate) prices: Option<PathBuf>,
+    /// The most that a run may cost, in US dollars. gabfest reserves the most that a call can cost before it makes the call,
+    /// so a run never costs more. `--max-cost` takes precedence.
+    #[schemars(range(min = 0.0))]
+    pub(crate) max_cost: Option<f64>,
     /// Paces for `--pace`, by name: at which rate, or in how many slots, conversations start.
     pub(crate) load: BTreeMap<String, Pace>,
 }

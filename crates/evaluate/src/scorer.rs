@@ -90,6 +90,7 @@ impl Error {
         match self {
             Self::Judge(error) => error.kind(),
             Self::Failed(llm::Error::Exhausted { .. }) => FailureKind::ProviderExhausted,
+            Self::Failed(llm::Error::NoMoney { .. }) => FailureKind::BudgetUsedUp,
             Self::Failed(llm::Error::NoKey { .. }) => FailureKind::JudgeMissing,
             Self::Failed(error) if error.is_of_settings() => FailureKind::Misconfigured,
             Self::Failed(_) => FailureKind::JudgeFailed,

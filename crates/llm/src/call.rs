@@ -52,6 +52,11 @@ pub trait Call<R: Request>: Named {
     async fn call(&self, request: &R) -> Result<R::Reply, Failed> {
         self.ask(request).await.map_err(Failed::once)
     }
+
+    /// The most that one try can cost, in nano-dollars; `None` without a price.
+    fn worst_case_nanos(&self, _request: &R) -> Option<i64> {
+        None
+    }
 }
 
 /// The request, as far as layers read it.
@@ -112,7 +117,10 @@ impl Failed {
     #[must_use]
     pub fn once(error: Error) -> Self {
         let throttled_tries = u32::from(matches!(error, Error::Throttled { .. }));
-        let is_sent = !matches!(error, Error::Unwritable { .. } | Error::NoKey { .. } | Error::NotRecorded { .. });
+        let is_sent = !matches!(
+            error,
+            Error::NoMoney { .. } | Error::Unwritable { .. } | Error::NoKey { .. } | Error::NotRecorded { .. }
+        );
         let tries = u32::from(is_sent);
         Self { error, effort: Effort { tries, throttled_tries, ..Effort::default() } }
     }
@@ -148,5 +156,9 @@ impl<R: Request, C: Call<R> + ?Sized> Call<R> for Arc<C> {
 
     async fn call(&self, request: &R) -> Result<R::Reply, Failed> {
         (**self).call(request).await
+    }
+
+    fn worst_case_nanos(&self, request: &R) -> Option<i64> {
+        (**self).worst_case_nanos(request)
     }
 }

@@ -38,6 +38,9 @@ pub enum Error {
     /// The quota or the credit is used up: asking again is useless.
     #[error("{endpoint} says that its quota is used up: {message}")]
     Exhausted { endpoint: String, message: String },
+    /// The run has no money left for the call; nothing was sent.
+    #[error("the call to {endpoint} was not made: {message}")]
+    NoMoney { endpoint: String, message: String },
     /// The settings require a body that cannot be built for this call; nothing was sent.
     #[error("the call to {endpoint} cannot be written: {message}")]
     Unwritable { endpoint: String, message: String },
@@ -71,6 +74,7 @@ impl Error {
             | Self::Unsupported { .. }
             | Self::Throttled { .. }
             | Self::Exhausted { .. }
+            | Self::NoMoney { .. }
             | Self::Unwritable { .. }
             | Self::NoKey { .. }
             | Self::NotRecorded { .. } => false,

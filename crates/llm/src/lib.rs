@@ -35,6 +35,7 @@ pub mod limit;
 pub mod measure;
 mod message;
 pub mod mock;
+pub mod money;
 mod named_limits;
 mod openai;
 pub mod price;

@@ -250,6 +250,11 @@ impl<C: Named> Named for Priced<C> {
 
 #[async_trait]
 impl<R: Request, C: Call<R>> Call<R> for Priced<C> {
+    fn worst_case_nanos(&self, request: &R) -> Option<i64> {
+        let price = self.price.as_ref()?;
+        Some(if price.is_free() { 0 } else { price.worst_case_nanos(request, self.most_output_tokens) })
+    }
+
     async fn ask(&self, request: &R) -> Result<R::Reply, Error> {
         // A free call skips the count, which reads every message.
         let price = self.price.as_ref().filter(|price| !price.is_free());

@@ -179,6 +179,8 @@ pub enum ErrorKind {
     Empty,
     /// The quota or the credit is used up.
     Exhausted,
+    /// The budget of the run is used up.
+    NoMoney,
     /// The settings do not allow the call.
     Unwritable,
     Other,
@@ -198,6 +200,7 @@ impl ErrorKind {
             Self::Malformed => "malformed",
             Self::Empty => "empty",
             Self::Exhausted => "exhausted",
+            Self::NoMoney => "no_money",
             Self::Unwritable => "unwritable",
             Self::Other => "other",
         }
@@ -217,6 +220,7 @@ impl From<FailureKind> for ErrorKind {
             FailureKind::AgentMalformed | FailureKind::AgentExcessive => Self::Malformed,
             FailureKind::AgentEmpty => Self::Empty,
             FailureKind::ProviderExhausted => Self::Exhausted,
+            FailureKind::BudgetUsedUp => Self::NoMoney,
             FailureKind::Misconfigured => Self::Unwritable,
             _ => Self::Other,
         }

@@ -37,6 +37,10 @@ pub enum Decided {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         objective: Option<String>,
     },
+    /// The budget of the run is used up: it takes no more trials.
+    OutOfMoney { reason: String },
+    /// Somebody raised the budget of the run.
+    Budget { max_cost_usd: f64 },
     /// The run was decided early, or had no repeats left to decide it.
     Concluded { reason: String },
     /// Somebody set how many conversations run at once in closed paces.
@@ -114,6 +118,8 @@ pub fn apply(what: &Decided, schedule: &mut Schedule) {
         | Decided::Resumed
         | Decided::Restarted
         | Decided::Stopped { .. }
+        | Decided::OutOfMoney { .. }
+        | Decided::Budget { .. }
         | Decided::Concluded { .. }
         | Decided::SearchFound { .. } => {}
     }
@@ -147,9 +153,19 @@ pub fn paused_at(decisions: &[Decision]) -> Option<i64> {
 #[must_use]
 pub fn stopped(decisions: &[Decision]) -> Option<&str> {
     decisions.iter().fold(None, |stopped, decision| match &decision.what {
-        Decided::Stopped { reason, .. } => stopped.or(Some(reason.as_str())),
+        Decided::Stopped { reason, .. } | Decided::OutOfMoney { reason } => stopped.or(Some(reason.as_str())),
         Decided::Resumed => None,
         _ => stopped,
+    })
+}
+
+/// Whether the budget of the run was used up, unless somebody had it continue since.
+#[must_use]
+pub fn is_out_of_money(decisions: &[Decision]) -> bool {
+    decisions.iter().fold(false, |out, decision| match decision.what {
+        Decided::OutOfMoney { .. } => true,
+        Decided::Resumed => false,
+        _ => out,
     })
 }
 

@@ -74,6 +74,8 @@ pub enum FailureKind {
     CheckFailedToRun,
     /// A provider says that its quota or credit is used up.
     ProviderExhausted,
+    /// The budget of the run, its `max_cost`, is used up.
+    BudgetUsedUp,
     /// Workers crashed while they played this trial and no other.
     Poisoned,
     /// The run was cancelled.
@@ -110,7 +112,7 @@ impl FailureKind {
             | Self::EvidenceNotFound
             | Self::JudgeTruncated => Blame::Judge,
             Self::JudgeMissing | Self::NothingJudged | Self::ExecutionNotAllowed | Self::Misconfigured => Blame::Config,
-            Self::ProviderExhausted => Blame::Budget,
+            Self::ProviderExhausted | Self::BudgetUsedUp => Blame::Budget,
             Self::EnvironmentFailed
             | Self::OutOfResources
             | Self::HookFailed
@@ -156,6 +158,7 @@ impl FailureKind {
             Self::CheckMalformed => "check_malformed",
             Self::CheckFailedToRun => "check_failed_to_run",
             Self::ProviderExhausted => "provider_exhausted",
+            Self::BudgetUsedUp => "budget_used_up",
             Self::Poisoned => "poisoned",
             Self::Cancelled => "cancelled",
             Self::Dropped => "dropped",

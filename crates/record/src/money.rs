@@ -1,6 +1,10 @@
 //! Money as whole billionths of a US dollar, so that sums do not depend on their order.
 
-use std::{fmt, iter::Sum, ops::AddAssign};
+use std::{
+    fmt,
+    iter::Sum,
+    ops::{Add, AddAssign},
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +22,14 @@ impl Usd {
 }
 
 /// Saturates: figures come from workers, and a worker that lies must not stop a coordinator.
+impl Add for Usd {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
 impl AddAssign for Usd {
     fn add_assign(&mut self, other: Self) {
         self.0 = self.0.saturating_add(other.0);

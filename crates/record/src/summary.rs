@@ -39,7 +39,8 @@ pub use self::{
     run::{Gate, Run, RunDecision, RunState, RunVerdict, Wall},
     sequential::{Sequential, SequentialCase, SequentialRate},
     totals::{
-        Attempts, Bounds, Cost, FailureCount, Latencies, Losses, ModelSpend, Preflight, Rate, RateScope, Totals, Trials,
+        Attempts, Bounds, Budget, Cost, FailureCount, Latencies, Losses, ModelSpend, Preflight, Rate, RateScope,
+        Totals, Trials,
     },
     transcripts::KeptTranscripts,
     unreadable::{Unreadable, UnreadableTrial},

@@ -115,7 +115,7 @@ impl Trial {
             return Replay::Never;
         }
         match (failure.kind, failure.blame) {
-            (FailureKind::ProviderExhausted, _) => Replay::OnResume,
+            (FailureKind::ProviderExhausted | FailureKind::BudgetUsedUp, _) => Replay::OnResume,
             (
                 FailureKind::Undecided
                 | FailureKind::SimulatorFault
@@ -290,6 +290,7 @@ mod tests {
             (Verdict::Error, Kind::Panicked, Replay::Limited),
             (Verdict::Error, Kind::Unreadable, Replay::Limited),
             (Verdict::Error, Kind::ProviderExhausted, Replay::OnResume),
+            (Verdict::Error, Kind::BudgetUsedUp, Replay::OnResume),
             (Verdict::Inconclusive, Kind::Undecided, Replay::Never),
             (Verdict::Inconclusive, Kind::EvidenceNotFound, Replay::Never),
             (Verdict::Inconclusive, Kind::JudgeTruncated, Replay::Never),

@@ -153,6 +153,8 @@ pub fn conclude(
         && judgments.iter().any(Judgment::is_required_fail);
     match failure.kind {
         FailureKind::Cancelled => (Verdict::Cancelled, Some(failure)),
+        // It is played again, so what was found so far decides nothing.
+        FailureKind::BudgetUsedUp => (Verdict::Error, Some(failure)),
         _ if is_decided => fold(strategy, judgments),
         FailureKind::ExecutionNotAllowed | FailureKind::JudgeMissing => (Verdict::Skipped, Some(failure)),
         // A judge that answered, and whose answer says nothing, is no error.

@@ -5,7 +5,7 @@ use record::{
     summary::{RunState, RunVerdict},
 };
 
-/// Precedence where several apply: interrupted, quota used up, gate failed, not enough evidence.
+/// Precedence where several apply: interrupted, quota or budget used up, gate failed, not enough evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     Held,
@@ -13,6 +13,8 @@ pub enum Ending {
     NotEnoughEvidence,
     /// A provider's quota or credit is used up, and the run stopped.
     QuotaUsedUp,
+    /// The budget of the run (`max_cost`) is used up, and the run stopped.
+    BudgetUsedUp,
     Interrupted,
 }
 
@@ -20,6 +22,10 @@ impl Ending {
     #[must_use]
     pub fn of(summary: &Summary) -> Self {
         let run = &summary.run;
+        let out_of_money = summary.summary.budget.is_some_and(|budget| budget.used_up);
+        if run.state == RunState::Interrupted && out_of_money && !run.exhausted {
+            return Self::BudgetUsedUp;
+        }
         // Nobody interrupted a run that gabfest itself stopped, so its gates decide.
         let by_itself = run.state == RunState::Interrupted && run.stopped.is_some() && !run.exhausted;
         let state = if by_itself { RunState::Finished } else { run.state };
@@ -44,7 +50,7 @@ impl Ending {
             Self::Held => 0,
             Self::GateFailed => 1,
             Self::NotEnoughEvidence => 3,
-            Self::QuotaUsedUp => 4,
+            Self::QuotaUsedUp | Self::BudgetUsedUp => 4,
             Self::Interrupted => 130,
         }
     }
@@ -55,6 +61,7 @@ impl Ending {
             Self::Held => "0: every gate held",
             Self::GateFailed => "1: a gate failed",
             Self::NotEnoughEvidence => "3: not enough evidence",
+            Self::BudgetUsedUp => "4: stopped, because the budget of the run is used up",
             Self::QuotaUsedUp => "4: stopped, because a provider's quota is used up",
             Self::Interrupted => "130: interrupted, with a partial report",
         }

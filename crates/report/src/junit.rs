@@ -13,9 +13,10 @@ use record::{
 };
 
 use crate::{
-    Error, Selection, cases, figures,
+    Ending, Error, Selection, cases, figures,
     form::{Form, Make},
     reasons::CaseReasons,
+    spending,
 };
 
 pub const FORM: Form = Form {
@@ -60,6 +61,9 @@ fn run_suite(summary: &Summary) -> TestSuite {
     let stopped = match (summary.run.state, &summary.run.stopped) {
         (RunState::Interrupted, _) if summary.run.exhausted => {
             Some("the run was stopped because a provider's quota is used up".to_owned())
+        }
+        (RunState::Interrupted, Some(_)) if Ending::of(summary) == Ending::BudgetUsedUp => {
+            Some(spending::budget(&summary.summary).join("; "))
         }
         (RunState::Interrupted, Some(reason)) => Some(format!("the run stopped: {reason}")),
         (RunState::Interrupted, None) => Some("the run was interrupted: not every trial was played".to_owned()),

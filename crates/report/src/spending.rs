@@ -2,7 +2,7 @@
 
 use record::{
     call::ASSUMED_OUTPUT_TOKENS,
-    summary::{ModelSpend, Preflight, Totals},
+    summary::{Budget, ModelSpend, Preflight, Totals},
 };
 
 use crate::figures::{count, millis, percentile, plural, usd};
@@ -140,6 +140,28 @@ pub(crate) fn unsettled(totals: &Totals) -> Option<String> {
             count(u64::from(ASSUMED_OUTPUT_TOKENS))
         )
     })
+}
+
+/// What became of the budget, one line for each figure; empty without a budget.
+pub(crate) fn budget(totals: &Totals) -> Vec<String> {
+    let Some(budget) = totals.budget else { return Vec::new() };
+    let Budget { max_cost_usd, spent_usd, reserved_usd, unsettled_usd, left_usd, used_up, trials_not_played } = budget;
+    let mut parts = vec![format!("{} spent", usd(spent_usd))];
+    for (amount, what) in [(reserved_usd, "reserved"), (unsettled_usd, "unsettled"), (left_usd, "left")] {
+        if amount > 0.0 {
+            parts.push(format!("{} {what}", usd(amount)));
+        }
+    }
+    let mut lines = vec![format!("budget {}: {}", usd(max_cost_usd), parts.join(", "))];
+    if used_up && trials_not_played > 0 {
+        let trials = plural(trials_not_played, "trial was", "trials were");
+        lines.push(format!(
+            "the budget is used up: {trials} not played, and `gabfest resume RUN --max-cost USD` plays them"
+        ));
+    } else if used_up {
+        lines.push("the budget is used up".to_owned());
+    }
+    lines
 }
 
 /// One sentence for each role and model whose calls were delayed.

@@ -4,7 +4,10 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Commit, Committed, Error, Lease, Moved, Piece, Postgres, Recovered, RunRow, Sqlite, Store, StoredTrial};
+use crate::{
+    Account, Commit, Committed, Error, Lease, Moved, Piece, Postgres, Recovered, RunRow, Slice, Sqlite, Store,
+    StoredTrial,
+};
 
 /// One of the engines with files or a server. The program contains its coordinator once for both.
 #[derive(Debug)]
@@ -95,6 +98,10 @@ impl Store for Engine {
 
     async fn heartbeat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
         hand!(self.heartbeat(session, unsettled, begun, at))
+    }
+
+    async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
+        hand!(self.fund(run, session, account, granted))
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {

@@ -9,6 +9,7 @@ pub mod engine;
 mod lease_columns;
 mod losses;
 pub mod memory;
+pub mod money;
 mod piece_columns;
 pub mod postgres;
 mod ranges;
@@ -22,6 +23,7 @@ mod values;
 
 pub use engine::Engine;
 pub use memory::Memory;
+pub use money::{Account, Ledger, Slice};
 pub use postgres::Postgres;
 pub use rows::{
     Commit, Committed, EndedTrial, Lease, Losses, Moved, Part, Piece, Recovered, RunRow, SegmentRow, StoredTrial,

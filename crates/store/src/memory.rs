@@ -14,7 +14,10 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use self::state::{Lost, Run, Session, State, index};
-use crate::{Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Store, StoredTrial, losses, ranges};
+use crate::{
+    Account, Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial, losses,
+    ranges,
+};
 
 #[derive(Debug, Default)]
 pub struct Memory {
@@ -43,7 +46,17 @@ impl Store for Memory {
         state.plans.entry(run.plan_digest.clone()).or_insert_with(|| Bytes::copy_from_slice(plan));
         let (trials, lost, spend) = (BTreeMap::new(), BTreeMap::new(), run.preflight.clone());
         let (unsettled, load_began_at, runner, decisions) = (Usd::default(), None, Runner::default(), Vec::new());
-        let run = Run { row: run.clone(), trials, lost, spend, unsettled, load_began_at, runner, decisions };
+        let run = Run {
+            row: run.clone(),
+            trials,
+            lost,
+            spend,
+            unsettled,
+            load_began_at,
+            runner,
+            decisions,
+            slices: BTreeMap::new(),
+        };
         state.runs.insert(run.row.id.clone(), run);
         Ok(())
     }
@@ -81,6 +94,7 @@ impl Store for Memory {
         run.decisions.push(decision.clone());
         run.load_began_at = moved.load_began_at.or(run.load_began_at);
         run.row.planned = moved.planned.unwrap_or(run.row.planned);
+        run.row.max_cost = moved.max_cost.or(run.row.max_cost);
         Ok(())
     }
 
@@ -173,6 +187,10 @@ impl Store for Memory {
             }
         }
         run.spend.add(&commit.segment.spend);
+        if let Some((slice, account)) = run.slices.get_mut(&commit.session).zip(commit.account) {
+            slice.settled += commit.segment.spend.cost();
+            slice.hear(account);
+        }
         session.seen = at;
         session.begin(&commit.begun);
         session.segments.push((commit.run.clone(), commit.segment.pieces.clone()));
@@ -192,6 +210,14 @@ impl Store for Memory {
         (session.unsettled, session.seen) = (unsettled, at);
         session.begin(begun);
         Ok(())
+    }
+
+    async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
+        let mut state = self.state();
+        state.session(session).ok_or(Error::SessionOver(session))?;
+        let slice = state.ledger(run)?.raised(session, account, granted);
+        state.run_mut(run)?.slices.insert(session, slice);
+        Ok(slice)
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, _at: i64) -> Result<(), Error> {
@@ -262,13 +288,17 @@ impl Store for Memory {
             lost.extend(ranges::fold(numbers).into_iter().map(|trials| lease.part(trials)));
         }
         for run in losers {
-            state.run_mut(&run)?.unsettled += open;
+            let run = state.run_mut(&run)?;
+            if !run.slices.contains_key(&session) {
+                run.unsettled += open;
+            }
         }
         Ok(lost)
     }
 
     async fn recover(&self, run: &RunId) -> Result<Recovered, Error> {
         let state = self.state();
+        let ledger = state.ledger(run)?;
         let (id, run) = (run, state.run(run)?);
         let again = run.trials.iter().filter(|(_, kept)| kept.stored.again);
         let mut attempts: BTreeMap<u64, u32> = again.map(|(number, kept)| (*number, kept.stored.trial.epoch)).collect();
@@ -296,7 +326,8 @@ impl Store for Memory {
             replayed_attempts: run.trials.values().map(|kept| kept.replaced).sum(),
             replayed_failed: run.trials.values().map(|kept| u64::from(kept.stored.trial.past.failed)).sum(),
             replayed_trials: run.trials.values().filter(|kept| kept.replaced > 0).count() as u64,
-            unsettled: run.unsettled,
+            unsettled: run.unsettled + ledger.unsettled(),
+            ledger,
             load_began_at: run.load_began_at,
             runner: run.runner.clone(),
             decisions: run.decisions.clone(),

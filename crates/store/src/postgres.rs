@@ -10,6 +10,7 @@
 mod commit;
 mod duty;
 mod leases;
+mod money;
 mod open;
 mod pieces;
 mod results;
@@ -22,7 +23,7 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Store, StoredTrial};
+use crate::{Account, Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial};
 
 #[derive(Debug)]
 pub struct Postgres {
@@ -104,6 +105,10 @@ impl Store for Postgres {
 
     async fn heartbeat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
         self.server.patiently(move |_| sessions::heartbeat(&self.server, session, unsettled, begun, at)).await
+    }
+
+    async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
+        self.server.patiently(move |_| money::fund(&self.server, run, session, account, granted)).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {

@@ -9,6 +9,8 @@ use record::{
 };
 use scenario::{CaseId, Digest, RunId, TrialId};
 
+use crate::{Account, Ledger};
+
 /// The longest reason why a record cannot be read.
 const MOST_REASON_CHARS: usize = 300;
 
@@ -29,6 +31,8 @@ pub struct RunRow {
     pub version: String,
     /// A provider's quota is used up, since the run began or was resumed.
     pub exhausted: bool,
+    /// The most that it may cost; it may be raised, since it is no part of the plan.
+    pub max_cost: Option<Usd>,
     /// Spending before the run began, to check that its agents and models answer. The run's spend includes it.
     pub preflight: Spend,
 }
@@ -75,6 +79,8 @@ pub struct Commit {
     pub replays: u32,
     /// Trials of the session that have begun, of any run; matched by run and epoch, not by `id`.
     pub begun: Vec<Lease>,
+    /// What the session says about its slice of the run's money; `None` of runs without a budget.
+    pub account: Option<Account>,
 }
 
 /// Encoded turns, stored as they came: a piece for each attempt.
@@ -189,6 +195,8 @@ pub struct Moved {
     pub load_began_at: Option<i64>,
     /// So many trials are planned: another rate of a load makes more or fewer.
     pub planned: Option<u64>,
+    /// It may cost so much in all.
+    pub max_cost: Option<Usd>,
 }
 
 /// The state of a run that the scheduler needs after a restart.
@@ -214,8 +222,10 @@ pub struct Recovered {
     pub replayed_trials: u64,
     /// How many of `replayed_attempts` were the agent's failures, replayed on request.
     pub replayed_failed: u64,
-    /// The most that calls in flight of lost sessions may have cost.
+    /// The most that calls in flight of lost sessions may have cost. Of sessions with a slice of the run's money, what the
+    /// slice had left.
     pub unsettled: Usd,
+    pub ledger: Ledger,
     /// When the load of the run began, in unix milliseconds.
     pub load_began_at: Option<i64>,
     /// How loaded the machines of workers were.

@@ -1,15 +1,18 @@
 //! The columns of a run, as every engine stores them.
 
-use record::{call::Spend, summary::RunState};
+use record::{Usd, call::Spend, summary::RunState};
 use scenario::{Digest, RunId};
 
 use crate::{Error, RunRow};
 
-/// Id, name, digest of the plan, seed, planned, state, started at, ended at, version, exhausted, preflight.
-pub(crate) type Columns = (String, String, String, i64, i64, String, i64, Option<i64>, String, bool, String);
+/// Id, name, digest of the plan, seed, planned, state, started at, ended at, version, exhausted, preflight, the most that it
+/// may cost.
+pub(crate) type Columns =
+    (String, String, String, i64, i64, String, i64, Option<i64>, String, bool, String, Option<i64>);
 
 pub(crate) fn row(columns: Columns) -> Result<RunRow, Error> {
-    let (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight) = columns;
+    let (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight, max_cost) =
+        columns;
     let preflight: Spend =
         serde_json::from_str(&preflight).map_err(|error| Error::Failed(format!("a stored preflight: {error}")))?;
     Ok(RunRow {
@@ -23,6 +26,7 @@ pub(crate) fn row(columns: Columns) -> Result<RunRow, Error> {
         ended_at,
         version,
         exhausted,
+        max_cost: max_cost.map(Usd),
         preflight,
     })
 }

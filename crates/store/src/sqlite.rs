@@ -10,6 +10,7 @@
 mod commit;
 mod file_identity;
 mod leases;
+mod money;
 mod open;
 mod pieces;
 mod results;
@@ -25,7 +26,7 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 use sqlx::SqlitePool;
 
-use crate::{Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Store, StoredTrial};
+use crate::{Account, Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial};
 
 #[derive(Debug)]
 pub struct Sqlite {
@@ -109,6 +110,10 @@ impl Store for Sqlite {
 
     async fn heartbeat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
         sessions::heartbeat(self.writer.begin().await?, session, unsettled, begun, at).await
+    }
+
+    async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
+        money::fund(self.writer.begin().await?, run, session, account, granted).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Commit, Committed, Lease, Moved, Piece, Recovered, RunRow, StoredTrial};
+use crate::{Account, Commit, Committed, Lease, Moved, Piece, Recovered, RunRow, Slice, StoredTrial};
 
 /// The storage of runs. Times are arguments (unix milliseconds), never read here.
 ///
@@ -69,6 +69,17 @@ pub trait Store: Send + Sync + 'static {
         begun: &[Lease],
         at: i64,
     ) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Keeps what a session says about its slice of the money of a run, and raises what it got to `granted` in all, if the
+    /// run's budget covers that together with all other slices and all spending. Returns the slice as it is then. A run
+    /// without a budget grants nothing. [`Error::SessionOver`] if the session is over or unknown.
+    fn fund(
+        &self,
+        run: &RunId,
+        session: u64,
+        account: Account,
+        granted: Usd,
+    ) -> impl Future<Output = Result<Slice, Error>> + Send;
 
     /// Releases trials of a session. Parts of a lease may be released; they are matched by run and epoch, not by `id`.
     /// Trials that are not leased are ignored. If they were `begun`, their attempts count as lost, without suspicion;

@@ -76,7 +76,7 @@ pub struct GetPlanReply {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WorkerMessage {
-    #[prost(oneof = "worker_message::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
+    #[prost(oneof = "worker_message::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
     pub body: ::core::option::Option<worker_message::Body>,
 }
 /// Nested message and enum types in `WorkerMessage`.
@@ -103,7 +103,37 @@ pub mod worker_message {
         /// A part of a large batch, so that a heartbeat does not wait for the whole batch.
         #[prost(message, tag = "9")]
         Part(super::Part),
+        #[prost(message, tag = "10")]
+        Purse(super::Purse),
     }
+}
+/// The worker's slice of the money of a run that has a budget, in nano-dollars. Sums only grow, so an old message changes
+/// nothing. What a worker has got counts as spent until it is returned.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Purse {
+    #[prost(string, tag = "1")]
+    pub run: ::prost::alloc::string::String,
+    /// All that the worker gave back.
+    #[prost(int64, tag = "2")]
+    pub returned: i64,
+    /// All that its calls cost, or may have cost.
+    #[prost(int64, tag = "3")]
+    pub charged: i64,
+    /// Reserved for calls in flight.
+    #[prost(int64, tag = "4")]
+    pub reserved: i64,
+    /// The sum of all that the worker got, as it wants it to be.
+    #[prost(int64, tag = "5")]
+    pub wanted: i64,
+    /// Without this much more, no call that waits can start; 0: none waits.
+    #[prost(int64, tag = "6")]
+    pub need: i64,
+    /// The most that one call reserved so far.
+    #[prost(int64, tag = "7")]
+    pub dearest: i64,
+    /// Conversations of the run that it plays.
+    #[prost(uint64, tag = "8")]
+    pub running: u64,
 }
 /// The first message of a stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -139,6 +169,9 @@ pub struct Beat {
     /// How loaded the worker's machine is. Absent from older workers.
     #[prost(message, optional, tag = "5")]
     pub runner: ::core::option::Option<Runner>,
+    /// Its slices of money, those that hold nothing and have not changed left out.
+    #[prost(message, repeated, tag = "6")]
+    pub purses: ::prost::alloc::vec::Vec<Purse>,
 }
 /// What the worker measured since its last heartbeat.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -215,6 +248,9 @@ pub struct Batch {
     /// The usage of the calls in this segment, whether the attempt counts or not.
     #[prost(message, repeated, tag = "6")]
     pub spend: ::prost::alloc::vec::Vec<SpendEntry>,
+    /// Absent of runs without a budget.
+    #[prost(message, optional, tag = "7")]
+    pub purse: ::core::option::Option<Purse>,
 }
 /// Trials that the worker releases.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -232,7 +268,7 @@ pub struct Leave {}
 pub struct CoordinatorMessage {
     #[prost(
         oneof = "coordinator_message::Body",
-        tags = "1, 2, 3, 4, 5, 7, 8, 9, 10, 11"
+        tags = "1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12"
     )]
     pub body: ::core::option::Option<coordinator_message::Body>,
 }
@@ -260,6 +296,8 @@ pub mod coordinator_message {
         Refused(super::Refused),
         #[prost(message, tag = "11")]
         Received(super::Received),
+        #[prost(message, tag = "12")]
+        Funds(super::Funds),
     }
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -310,6 +348,24 @@ pub struct Lease {
     /// How people changed the rate of the trials' load group, in order. Arrivals before a change are due when they were.
     #[prost(message, repeated, tag = "8")]
     pub rates: ::prost::alloc::vec::Vec<RateChange>,
+    /// The run has a budget: its calls take their money from a purse, which Funds fills.
+    #[prost(bool, tag = "9")]
+    pub budget: bool,
+}
+/// The money of a run that the worker may spend.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Funds {
+    #[prost(string, tag = "1")]
+    pub run: ::prost::alloc::string::String,
+    /// All that the worker got, in nano-dollars. It only grows.
+    #[prost(int64, tag = "2")]
+    pub granted: i64,
+    /// There is little left: the worker starts no new conversation, and returns what no call needs.
+    #[prost(bool, tag = "3")]
+    pub short: bool,
+    /// There is none left: calls that wait for money fail.
+    #[prost(bool, tag = "4")]
+    pub used_up: bool,
 }
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct RateChange {
@@ -398,6 +454,9 @@ pub struct SubmitRequest {
     /// The client's spend on the preflight.
     #[prost(message, repeated, tag = "5")]
     pub preflight: ::prost::alloc::vec::Vec<SpendEntry>,
+    /// The most that the run may cost, in nano-dollars; absent: it has no budget.
+    #[prost(int64, optional, tag = "6")]
+    pub max_cost_nanos: ::core::option::Option<i64>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SubmitReply {
@@ -461,6 +520,15 @@ pub struct Progress {
     /// Absent without a load.
     #[prost(message, optional, tag = "22")]
     pub load: ::core::option::Option<LoadProgress>,
+    /// The most that the run may cost, in nano-dollars; absent: it has no budget.
+    #[prost(int64, optional, tag = "23")]
+    pub max_cost_nanos: ::core::option::Option<i64>,
+    /// Held by workers, for calls in flight and calls to come.
+    #[prost(int64, tag = "24")]
+    pub reserved_nanos: i64,
+    /// The budget is used up.
+    #[prost(bool, tag = "25")]
+    pub out_of_money: bool,
 }
 /// How far a load is. Counts of conversations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -496,6 +564,9 @@ pub struct ResumeRequest {
     /// Also replays failures of the agent.
     #[prost(bool, tag = "2")]
     pub failed: bool,
+    /// The most that the run may cost from now on, with all that it cost so far, in nano-dollars; absent: as before.
+    #[prost(int64, optional, tag = "3")]
+    pub max_cost_nanos: ::core::option::Option<i64>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResumeReply {

@@ -6,6 +6,7 @@ use proto::v1;
 use scenario::RunId;
 
 use super::{Attempt, Closed, State, attempt_of, refusals};
+use crate::purse;
 
 impl State {
     /// Whether a batch waits for the stream.
@@ -69,6 +70,7 @@ impl State {
             turns: pending.count,
             ended,
             spend: proto::trial::spend_to_wire(pending.spend),
+            purse: self.purses.of(run.as_str()).map(|said| purse::to_wire((run.as_str().to_owned(), said))),
         };
         debug_assert!(proto::size_of_batch(&batch) < proto::MAX_MESSAGE_BYTES, "turns and ends have bounds");
         self.closed.push_back(Closed {

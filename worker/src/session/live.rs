@@ -1,6 +1,6 @@
 //! One session with the coordinator: claim, send heartbeats and results, come back after a broken stream.
 
-use std::{pin::pin, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use llm::limit::Share;
 use proto::v1::{self, coordinator_client::CoordinatorClient, worker_message::Body as Word};
@@ -19,7 +19,7 @@ use super::{
     machine::Machine,
     outgoing::Outgoing,
 };
-use crate::{admission::Admission, executor::Executor, outbox::Outbox, pacer::Pacer};
+use crate::{admission::Admission, executor::Executor, outbox::Outbox, pacer::Pacer, purse};
 
 /// Results wait at most this long for others to share their batch: a commit costs the same for one as for hundreds.
 const LINGER: Duration = Duration::from_millis(50);
@@ -183,7 +183,9 @@ impl<'a> Session<'a> {
         let mut ticks = interval(self.heartbeats.interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut flush_at: Option<Instant> = None;
+        let purses = Arc::clone(self.executor.purses());
         loop {
+            self.executor.count_for_purses();
             let welcome = self.apart.is_none();
             if welcome && self.catch_up(drain) {
                 self.farewell(stream).await;
@@ -207,6 +209,7 @@ impl<'a> Session<'a> {
                     }
                 }
                 () = self.executor.finished() => self.executor.start_ready(),
+                () = purses.news(), if welcome => self.say_money(),
                 () = self.pacer.wait_until(next_start), if next_start.is_some() => self.executor.start_ready(),
                 () = self.outbox.wait(), if welcome && !self.outgoing.is_flushing() && flush_at.is_none() => {
                     let linger = match self.executor.shares_slots() {
@@ -245,6 +248,8 @@ impl<'a> Session<'a> {
         }
         let done = self.executor.is_idle() && self.outbox.is_empty();
         if done {
+            self.executor.count_for_purses();
+            self.say_money();
             self.outgoing.say(Word::Leave(v1::Leave {}));
         }
         done
@@ -327,7 +332,15 @@ impl<'a> Session<'a> {
             unsettled_nanos: self.executor.unsettled_nanos(),
             brief,
             runner,
+            purses: self.executor.purses().all().into_iter().map(purse::to_wire).collect(),
         }));
+    }
+
+    /// Says what has changed of the money that the worker holds.
+    fn say_money(&mut self) {
+        for purse in self.executor.purses().changed() {
+            self.outgoing.say(Word::Purse(purse::to_wire(purse)));
+        }
     }
 
     /// Confirms a share of the limits. Other workers get what this one no longer uses, so calls in flight beyond the

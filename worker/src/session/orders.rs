@@ -1,6 +1,6 @@
 //! Handles the coordinator's messages on a stream.
 
-use llm::limit::Share;
+use llm::{limit::Share, money::Funds};
 use proto::v1::{self, coordinator_message::Body as Order};
 use scenario::Digest;
 use tokio::time::Instant;
@@ -47,6 +47,12 @@ impl Session<'_> {
                 self.share = Some(share);
                 self.answer_share();
             }
+            Order::Funds(v1::Funds { run, granted, short, used_up }) => {
+                // It may come before the first trial of the run.
+                self.executor.purses().open(&run);
+                self.executor.purses().fund(&run, Funds { granted, short, used_up });
+                self.executor.start_ready();
+            }
             Order::Goodbye(goodbye) => {
                 tracing::info!(reason = goodbye.reason, "the coordinator ended the session");
                 return Some(if goodbye.rejoin { End::Over } else { End::Drained });
@@ -63,6 +69,7 @@ impl Session<'_> {
         self.log_welcome();
         self.admission.set_away(false);
         self.executor.connected(true);
+        self.executor.purses().say_again();
         self.executor.start_ready();
         if self.claims.is_open() {
             // The stream broke before the answer came.

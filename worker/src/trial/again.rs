@@ -47,6 +47,7 @@ pub(super) async fn play(
     stage.settle_trial();
     stage.transcript.emit();
     let trial = concluded(&stage, recorded, judgments);
+    stage.resources.purses.trial_over(stage.ticket.attempt.run.as_str(), stage.ticket.trial.id.as_str());
     stage.transcript.end(trial);
 }
 
@@ -131,6 +132,9 @@ fn concluded(stage: &Stage, recorded: Trial, judgments: Vec<Judgment>) -> Trial 
     {
         conduct.despite_fault = Some(DespiteFault { verdict, blame: failure.map(|failure| failure.blame) });
         (verdict, failure) = (recorded.verdict, recorded.failure.clone());
+    }
+    if stage.transcript.has_no_money() {
+        (verdict, failure) = (Verdict::Error, Some(super::conclusion::out_of_money()));
     }
     Trial {
         epoch: stage.ticket.attempt.epoch,

@@ -142,7 +142,7 @@ async fn ask_tester(stage: &mut Stage, name: &str, history: &[Message], timeout:
     let start = Start { conversation, context, seed, opening: seen, plugins: Vec::new(), tools: None };
     let failed = |error: agent::Error| {
         let kind = match error.kind {
-            FailureKind::ProviderExhausted => FailureKind::ProviderExhausted,
+            FailureKind::ProviderExhausted | FailureKind::BudgetUsedUp => error.kind,
             _ => FailureKind::SimulatorFailed,
         };
         Failure::new(kind, format!("the tester {name:?} failed: {error}")).in_turn(number)

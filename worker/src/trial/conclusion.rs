@@ -14,6 +14,8 @@ use super::{stage::Stage, user_conduct};
 pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
     let scenario = &stage.script.scenario;
     let (progress, transcript) = (&stage.progress, &stage.transcript);
+    // Whatever was found before: a conversation without its money is played again, and nobody is to blame for it.
+    let broken = if transcript.has_no_money() { Some(out_of_money()) } else { broken };
     let broken = broken.map(|failure| Failure { step: failure.step.or(progress.step), ..failure });
     let (verdict, failure) =
         conclude(scenario.strategy, scenario.required_score, scenario.expect_failure, &stage.judgments, broken);
@@ -46,6 +48,10 @@ pub(super) fn conclusion(stage: &Stage, broken: Option<Failure>) -> Trial {
         examined: stage.examined.clone(),
         ..stage.ticket.unplayed(verdict, Failure::new(FailureKind::Panicked, ""))
     }
+}
+
+pub(super) fn out_of_money() -> Failure {
+    Failure::new(FailureKind::BudgetUsedUp, "the budget of the run (`max_cost`) is used up")
 }
 
 /// Exports the trial as a trace, if the worker exports traces.

@@ -225,6 +225,11 @@ impl Transcript {
         self.calls().any(|call| call.error_kind == Some(ErrorKind::Exhausted))
     }
 
+    /// Whether a call was not made because the budget of the run is used up.
+    pub(super) fn has_no_money(&self) -> bool {
+        self.calls().any(|call| call.error_kind == Some(ErrorKind::NoMoney))
+    }
+
     fn calls(&self) -> impl Iterator<Item = &Call> {
         self.turnless.iter().chain(self.turns.iter().flat_map(|turn| &turn.calls))
     }

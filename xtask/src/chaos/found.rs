@@ -43,8 +43,22 @@ impl Found {
         let mut broken = once("trials.jsonl", &self.trials, planned);
         broken.extend(once("transcripts.jsonl", &self.transcripts, planned));
         broken.extend(self.totals(planned));
+        broken.extend(self.money());
         broken.extend(differences(calm_view, &self.view));
         broken
+    }
+
+    /// That a run with a budget cost no more, and that every part of it is in the report.
+    fn money(&self) -> Vec<String> {
+        let budget = &self.report["summary"]["budget"];
+        if budget.is_null() {
+            return Vec::new();
+        }
+        let usd = |name: &str| budget[name].as_f64().unwrap_or(f64::NAN);
+        let parts = ["spent_usd", "reserved_usd", "unsettled_usd", "left_usd"].map(usd);
+        let (most, sum) = (usd("max_cost_usd"), parts.iter().sum::<f64>());
+        let fits = (sum - most).abs() < 1e-9 && parts.iter().all(|part| *part >= 0.0);
+        if fits { Vec::new() } else { vec![format!("the budget of ${most} does not fit its parts: {budget}")] }
     }
 
     fn totals(&self, planned: u64) -> Vec<String> {

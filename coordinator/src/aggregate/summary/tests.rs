@@ -65,6 +65,7 @@ fn row(plan: &Plan) -> RunRow {
         ended_at: None,
         version: "0.1.0".to_owned(),
         exhausted: false,
+        max_cost: None,
         preflight: Spend::default(),
     }
 }

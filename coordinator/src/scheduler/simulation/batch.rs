@@ -17,7 +17,7 @@ pub(super) fn commit(session: u64, sequence: u64, run: &RunId, ended: Vec<(u64, 
         })
         .collect();
     let segment = SegmentRow { pieces: Vec::new(), turns: 0, spend: Spend::default() };
-    Commit { session, sequence, run: run.clone(), segment, ended, replays: REPLAYS, begun: Vec::new() }
+    Commit { session, sequence, run: run.clone(), segment, ended, replays: REPLAYS, begun: Vec::new(), account: None }
 }
 
 fn trial(number: u64, epoch: u32, failure: Option<FailureKind>) -> Trial {

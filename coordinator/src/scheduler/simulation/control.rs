@@ -63,7 +63,7 @@ impl World {
         let (what, moved) = match paused {
             Some(since) => {
                 let moved = recovered.load_began_at.map(|began| began + (self.at() - since));
-                (Decided::Resumed, Moved { load_began_at: moved, planned: None })
+                (Decided::Resumed, Moved { load_began_at: moved, ..Moved::default() })
             }
             None => (Decided::Paused, Moved::default()),
         };
@@ -96,7 +96,7 @@ impl World {
         let recovered = at_once(self.store.recover(run))?;
         let Some(since) = paused_at(&recovered.decisions) else { return Ok(()) };
         let moved = recovered.load_began_at.map(|began| began + (self.at() - since));
-        self.decide(run, Decided::Resumed, Moved { load_began_at: moved, planned: None })
+        self.decide(run, Decided::Resumed, Moved { load_began_at: moved, ..Moved::default() })
     }
 
     /// Gives the load of a run another rate, if it has one that can still change.
@@ -127,7 +127,7 @@ impl World {
         }
         let planned = after.count().ok_or("the load has no end")?;
         self.ledger.planned.insert(run.clone(), planned);
-        self.decide(run, what, Moved { load_began_at: None, planned: Some(planned) })?;
+        self.decide(run, what, Moved { planned: Some(planned), ..Moved::default() })?;
         self.on(Event::Rescheduled { run: run.clone(), schedule: Arc::new(after) })
     }
 }

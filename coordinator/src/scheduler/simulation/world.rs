@@ -327,6 +327,7 @@ impl World {
             ended_at: None,
             version: String::new(),
             exhausted: false,
+            max_cost: None,
             preflight: record::call::Spend::default(),
         };
         at_once(self.store.create_run(&row, b"{}"))

@@ -229,6 +229,7 @@ impl Meaning {
             other @ (llm::Error::TimedOut { .. }
             | llm::Error::OutOfResources { .. }
             | llm::Error::Unsupported { .. }
+            | llm::Error::NoMoney { .. }
             | llm::Error::Unwritable { .. }
             | llm::Error::NoKey { .. }
             | llm::Error::NotRecorded { .. }) => {

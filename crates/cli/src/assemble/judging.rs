@@ -12,7 +12,7 @@ use telemetry::Traces;
 use worker::{Models, Resources, environment::Execution, rerun::Rerun, tool_server::ToolServer};
 
 use crate::{
-    assemble::Endpoints,
+    assemble::{Endpoints, paying},
     clock,
     exit::usage,
     scores,
@@ -47,6 +47,7 @@ pub(crate) async fn judging(
         judge_max_tokens: settings.roles.judge_max_tokens,
     };
     let opened: Vec<_> = endpoints.opened.into_values().collect();
+    let limits: Vec<_> = opened.iter().map(|endpoint| Arc::clone(endpoint.limit())).collect();
     Ok(Resources {
         agents: agents(settings, plan),
         models,
@@ -59,7 +60,8 @@ pub(crate) async fn judging(
         now_millis: clock::now_millis,
         traces: Traces::off(),
         metrics: telemetry::metrics::Worker::default(),
-        limits: opened.iter().map(|endpoint| Arc::clone(endpoint.limit())).collect(),
+        purses: paying(&limits),
+        limits,
         unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
         rerun: Some(rerun),
     })

@@ -8,7 +8,7 @@ use scenario::{Diagnostic, ScenarioFile, plan::Choices};
 
 use crate::{
     args::{Config, CoverFlag},
-    diagnostics,
+    budget, diagnostics,
     exit::{Exit, usage},
     panels, plan, quarantine, references, settings, stdout,
 };
@@ -29,6 +29,10 @@ pub(crate) struct Args {
 
 pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.strict)?;
+    if read.settings.max_cost.is_some() {
+        let agents: Vec<String> = read.settings.agents.keys().cloned().collect();
+        budget::check(&agents, &read)?;
+    }
     let reading = plan::read_files(&args.paths, &read);
     let mut found = reading.diagnostics.clone();
     found.extend(references::faults(&reading, &read.settings));

@@ -90,7 +90,8 @@ pub(crate) async fn test(args: TestArgs) -> anyhow::Result<Exit> {
     let folder = RunFolder::begin(&run, &plan, Some(kept.path())).await?;
     let worker = (resources, assemble::slots(&read, &capacity));
     let shown = Shown::AGAIN;
-    let exit = play::play((plan, Spend::default()), worker, Observers::default(), &run, &folder, shown, None).await?;
+    let exit =
+        play::play((plan, Spend::default(), None), worker, Observers::default(), &run, &folder, shown, None).await?;
     let text = ["report.qna", "report.qna.tsv"].map(|name| std::fs::read_to_string(kept.path().join(name)));
     let text = text.into_iter().find_map(Result::ok).context("the run left no result")?;
     say_errors(&text);

@@ -15,6 +15,7 @@ use worker::rerun::{Again as What, Rerun};
 use crate::{
     args::{Config, Output, SLOTS, whole},
     assemble::judging,
+    budget::{self, MaxCost},
     calibration,
     changed_verdicts::{self, Changed},
     clock, diagnostics,
@@ -52,6 +53,8 @@ pub(crate) struct Args {
     slots: Option<u32>,
     #[command(flatten)]
     config: Config,
+    #[command(flatten)]
+    max_cost: MaxCost,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -105,13 +108,18 @@ async fn judge(args: &Args, read: &settings::Read, source: &mut RecordedRun) -> 
     let cache = rejudged::cache(source, args.fresh)?;
     let rerun = Rerun { recordings: Arc::new(source.recordings()), what: What::Judge, round: ROUND };
     let plan = plan_of(source, args.judge.as_deref(), read)?;
+    let max_cost = args.max_cost.or_settings(&read.settings);
+    if max_cost.is_some() {
+        // Nobody asks an agent.
+        budget::check(&[], read)?;
+    }
     let tape = Tape::Cache(Arc::clone(&cache));
     let resources = judging::judging(&read.settings, &plan, args.judge.as_deref(), &tape, rerun).await?;
     let run = clock::new_run_id();
     let folder = RunFolder::begin(&run, &plan, args.output.out.as_deref()).await?;
     let quiet = args.output.quiet;
     let shown = Shown { quiet, baseline: None, past: None };
-    let submitted = (plan, Spend::default());
+    let submitted = (plan, Spend::default(), max_cost);
     let exit = play::play(submitted, (resources, slots), Observers::default(), &run, &folder, shown, None).await?;
     let changed = changed_verdicts::between(source, &folder).await?;
     if !quiet {

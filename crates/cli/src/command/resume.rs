@@ -7,6 +7,7 @@ use scenario::{RunId, plan::Again};
 use crate::{
     args::{Capacity, Config, Page},
     assemble,
+    budget::{self, MaxCost},
     client::{self, Client},
     descriptors,
     embedded::{self, Embedded},
@@ -34,6 +35,8 @@ pub(crate) struct Args {
     #[arg(long)]
     failed: bool,
     #[command(flatten)]
+    max_cost: MaxCost,
+    #[command(flatten)]
     config: Config,
     #[command(flatten)]
     capacity: Capacity,
@@ -60,7 +63,7 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
             )));
         }
         let mut client = client::of(remote::connect(address, &args.identity).await?);
-        let reply = ask(&mut client, &RunId::new(args.run.clone()), args.failed).await?;
+        let reply = ask(&mut client, &RunId::new(args.run.clone()), args.failed, args.max_cost).await?;
         say(args.quiet, &goes_on(&reply));
         return Ok(Exit::Held);
     }
@@ -87,6 +90,9 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
     }
     let baseline = Baseline::choose(None, read.settings.gates.regression.as_ref(), &plan.name, &run)?;
     let baseline = baseline.map(|baseline| baseline.with_history(args.keeping.place.clone()));
+    if args.max_cost.flag().is_some() {
+        budget::check(&plan.agents, &read)?;
+    }
     descriptors::check(&read.settings, plan.agents.iter().map(String::as_str), slots)?;
     // The plan may name agents by address; they are as trustworthy as when the run started here.
     let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
@@ -102,10 +108,12 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
         assemble::open_tool_server(&resources, &args.page).await?;
         let mut embedded = Embedded::start(store, Some((resources, slots)), observed.observers()).await?;
         if !is_stored {
-            embedded.submit(&run, &plan, record::call::Spend::default()).await?;
+            embedded
+                .submit(&run, &plan, record::call::Spend::default(), args.max_cost.or_settings(&read.settings))
+                .await?;
         }
         folder.is_stored();
-        let reply = ask(embedded.client(), &run, args.failed).await?;
+        let reply = ask(embedded.client(), &run, args.failed, args.max_cost).await?;
         say(args.quiet, &goes_on(&reply));
         let hurry = embedded.hurry();
         let interrupt = OnInterrupt::StopTheRun(&hurry);
@@ -142,8 +150,9 @@ fn goes_on(reply: &v1::ResumeReply) -> String {
     format!("resuming run {run}: {done} of {planned} trials are done{again}")
 }
 
-async fn ask(client: &mut Client, run: &RunId, failed: bool) -> anyhow::Result<v1::ResumeReply> {
-    let request = v1::ResumeRequest { run: run.as_str().to_owned(), failed };
+async fn ask(client: &mut Client, run: &RunId, failed: bool, max_cost: MaxCost) -> anyhow::Result<v1::ResumeReply> {
+    let request =
+        v1::ResumeRequest { run: run.as_str().to_owned(), failed, max_cost_nanos: max_cost.flag().map(|most| most.0) };
     let reply =
         client.runs.resume(request).await.map_err(|status| usage(refusal::of("the run cannot be resumed", &status)))?;
     Ok(reply.into_inner())

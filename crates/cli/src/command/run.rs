@@ -9,7 +9,9 @@ use record::call::Spend;
 
 use crate::{
     args::{Capacity, Config, Output, Page, Selection},
-    assemble, clock, descriptors,
+    assemble,
+    budget::{self, MaxCost},
+    clock, descriptors,
     exit::Exit,
     finish::Shown,
     history_file::Keeping,
@@ -31,6 +33,8 @@ pub(crate) struct Args {
     config: Config,
     #[command(flatten)]
     capacity: Capacity,
+    #[command(flatten)]
+    max_cost: MaxCost,
     #[command(flatten)]
     pub(crate) output: Output,
     /// Print every message and finding during the run, in the plan's order
@@ -58,8 +62,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.selection.strict)?;
     let slots = assemble::slots(&read, &args.capacity);
     let plan = plan::build(&args.selection, &read, plan::Player::ThisProcess, slots)?;
+    let max_cost = args.max_cost.or_settings(&read.settings);
+    if max_cost.is_some() {
+        budget::check(&plan.agents, &read)?;
+    }
     if args.selection.dry_run {
-        plan::dry_run(&plan, &read, slots)?;
+        plan::dry_run(&plan, &read, slots, max_cost)?;
         return Ok(Exit::Held);
     }
     let run = clock::new_run_id();
@@ -79,15 +87,20 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         assemble::ready(&plan, &resources)?;
         assemble::open_tool_server(&resources, &args.page).await?;
         let asks = !args.selection.no_preflight && plan.planned().is_none_or(|trials| trials >= preflight::LONG_TRIALS);
-        let preflight =
-            if asks { preflight::before(&plan, &read.settings, &resources).await? } else { Spend::default() };
+        let preflight = match asks {
+            true => {
+                let _budget = max_cost.map(|most| budget::outside_of_runs(&resources, most));
+                preflight::before(&plan, &read.settings, &resources).await?
+            }
+            false => Spend::default(),
+        };
         let watched = sentinels::judge(&read, &resources.models, slots, &run, &args.keeping.place).await?;
         let folder = RunFolder::begin(&run, &plan, args.output.out.as_deref()).await?;
         if let Some(watched) = watched {
             watched.write(&folder.path)?;
         }
         replay::begin(&tape, &folder.path)?;
-        let submitted = (plan, preflight);
+        let submitted = (plan, preflight, max_cost);
         let quiet = args.output.quiet;
         let past = Lookback::of(&args.keeping.place, &read);
         let shown = Shown { quiet, baseline: baseline.as_ref(), past: Some(&past) };

@@ -7,7 +7,9 @@ use scenario::RunId;
 use super::watch;
 use crate::{
     args::{Capacity, Config, LONGEST_SECONDS, Output, Selection, whole},
-    assemble, client, clock,
+    assemble,
+    budget::{self, MaxCost},
+    client, clock,
     exit::{Exit, usage},
     history_file::Keeping,
     past::Lookback,
@@ -21,6 +23,8 @@ pub(crate) struct Args {
     selection: Selection,
     #[command(flatten)]
     config: Config,
+    #[command(flatten)]
+    max_cost: MaxCost,
     #[command(flatten)]
     pub(crate) output: Output,
     /// With --watch: seconds that the coordinator may be away
@@ -59,15 +63,19 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.selection.strict)?;
     let slots = assemble::slots(&read, &Capacity::default());
     let plan = plan::build(&args.selection, &read, plan::Player::Workers, slots)?;
+    let max_cost = args.max_cost.or_settings(&read.settings);
+    if max_cost.is_some() {
+        budget::check(&plan.agents, &read)?;
+    }
     if args.selection.dry_run {
-        plan::dry_run(&plan, &read, slots)?;
+        plan::dry_run(&plan, &read, slots, max_cost)?;
         return Ok(Exit::Held);
     }
     regression::announce_unused(read.settings.gates.regression.as_ref());
     let run = args.run.clone().map_or_else(clock::new_run_id, RunId::new);
     let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
     let patience = if args.watch { Patience::seconds(args.patience) } else { Patience::NONE };
-    client::submit(&mut client, &run, &plan, Spend::default(), patience).await?;
+    client::submit(&mut client, &run, &plan, (Spend::default(), max_cost), patience).await?;
     if !args.watch {
         stdout::line(run.as_str())?;
         return Ok(Exit::Held);

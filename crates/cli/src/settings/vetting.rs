@@ -9,7 +9,7 @@ use worker::{environment::database, tool_server::ToolAddress};
 use yaml::{Document, Findings, Part};
 
 use super::{Goodput, MOCK, Settings, decide, rates::SuccessRates};
-use crate::{args::SLOTS, clock, compared, load::resolve, run_labels};
+use crate::{args::SLOTS, clock, compared, dollars, load::resolve, run_labels};
 
 /// Of `YYYY-MM-DD`.
 const DAY_LENGTH: usize = 10;
@@ -25,6 +25,11 @@ pub(super) fn vet(settings: &Settings, folder: &Path, document: &Document, findi
     vetting.quarantine(settings);
     vetting.load(settings, folder);
     vetting.objectives(settings);
+}
+
+/// An error at the key, or at its nearest written parent. The text after `hint:` is its help.
+pub(crate) fn error(document: &Document, findings: &mut Findings, path: &[&str], reason: &str) {
+    Vetting { root: document.root(), findings }.error(path, reason);
 }
 
 struct Vetting<'a> {
@@ -121,6 +126,9 @@ impl Vetting<'_> {
     fn figures(&mut self, settings: &Settings) {
         if let Some(slots) = settings.slots.filter(|slots| !SLOTS.contains(slots)) {
             self.error(&["slots"], &format!("is {slots}, and must be from {} to {}", SLOTS.start(), SLOTS.end()));
+        }
+        if let Some(reason) = settings.max_cost.and_then(dollars::fault) {
+            self.error(&["max_cost"], &format!("cannot be used: {reason}"));
         }
         let gates = &settings.gates;
         for (key, share) in [

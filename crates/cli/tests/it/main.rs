@@ -5,6 +5,7 @@ mod address_keys;
 mod agent_variables;
 mod agents;
 mod bad_input;
+mod budget;
 mod calibration;
 mod cases;
 mod compare;

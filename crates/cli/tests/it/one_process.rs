@@ -13,6 +13,7 @@ use self::house::{Asked, House};
 mod decided;
 mod house;
 mod loads;
+mod money;
 mod search;
 mod transcripts;
 

@@ -191,6 +191,7 @@ fn resources(agent: Arc<dyn ::agent::Agent>, judge: &Found) -> Resources {
         metrics: telemetry::metrics::Worker::default(),
         unsettled: Box::new(|| 0),
         limits: Vec::new(),
+        purses: Arc::default(),
         rerun: None,
     }
 }

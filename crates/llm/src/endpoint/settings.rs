@@ -330,6 +330,16 @@ impl Settings {
         }
     }
 
+    /// Whether the longest reply is known. `sends_cap`: whether calls bring a token cap of their own.
+    #[must_use]
+    pub fn bounds_output(&self, sends_cap: bool) -> bool {
+        let sent = match self.own_cap() {
+            Some(own) => own.is_some(),
+            None => sends_cap,
+        };
+        sent || self.max_output_tokens.is_some()
+    }
+
     /// The token cap in `params`: absent, a number, or `null`, which removes it.
     pub(super) fn own_cap(&self) -> Option<Option<u32>> {
         let written = self.written_cap()?;

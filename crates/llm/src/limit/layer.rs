@@ -4,14 +4,20 @@ use std::{num::NonZeroU64, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
+use tokio::time::Instant;
+
 use crate::{
     Error,
     call::{Call, Named, Reply, Request},
     estimate,
+    money::{Reservation, UsedUp},
     named_limits::Windows,
 };
 
 use super::{amount::Amount, limiter::Limiter};
+
+/// The role of calls to agents under test.
+const AGENT: &str = "agent";
 
 /// A model or an agent behind a limit.
 #[derive(Debug)]
@@ -42,10 +48,18 @@ impl<C> Limited<C> {
     where
         C: Call<R>,
     {
+        let began = Instant::now();
+        // Money comes first: a call that waits for it must not hold a permit that another one could use.
+        let mut reservation = match self.reserve(request).await {
+            Ok(reservation) => reservation,
+            Err(error) => return Attempt { waited: began.elapsed(), outcome: Err(error) },
+        };
+        let for_money = began.elapsed();
         let estimate =
             if self.limit.counts_tokens() { Amount::estimate(estimate::reserve(request)) } else { Amount::default() };
         let permit = self.limit.acquire(estimate).await;
-        let waited = permit.waited();
+        let waited = for_money + permit.waited();
+        reservation.iter_mut().for_each(Reservation::sent);
         let mut outcome = self.inner.ask(request).await;
         match &mut outcome {
             Ok(reply) => {
@@ -55,6 +69,9 @@ impl<C> Limited<C> {
                 }
                 // For a limit that the call's own answer brings, only its actual use counts, not its estimate.
                 permit.settle(receipt.usage.into());
+                if let Some(reservation) = reservation {
+                    reservation.settle(receipt.cost_nanos.filter(|_| !receipt.usage.estimated));
+                }
                 self.learn(&receipt.windows);
                 receipt.learned = self.limit.learned();
             }
@@ -64,11 +81,36 @@ impl<C> Limited<C> {
                 }
                 if !error.may_have_been_charged() {
                     permit.settle(Amount::default());
+                    reservation.into_iter().for_each(|reservation| reservation.settle(Some(0)));
                 }
-                // Otherwise the reply was lost, but not the work: keep the estimate.
+                // Otherwise the reply was lost, but not the work: keep the estimate, and the money.
             }
         }
         Attempt { waited, outcome }
+    }
+}
+
+impl<C: Named> Limited<C> {
+    /// Takes the most that this try can cost out of the purse of its run; `None`: the run has no budget.
+    async fn reserve<R: Request>(&self, request: &R) -> Result<Option<Reservation>, Error>
+    where
+        C: Call<R>,
+    {
+        let context = request.context();
+        let Some(purses) = self.limit.purses() else { return Ok(None) };
+        let endpoint = || self.endpoint().to_owned();
+        let Some(nanos) = self.inner.worst_case_nanos(request) else {
+            // An agent without a price has no cost. Models have one, which this worker does not know.
+            if context.role == AGENT || !purses.has(&context.run) {
+                return Ok(None);
+            }
+            let message = "the run has a `max_cost`, and the endpoint has no `price` in the settings of this worker";
+            return Err(Error::Unwritable { endpoint: endpoint(), message: message.to_owned() });
+        };
+        purses.reserve(&context.run, &context.trial, nanos).await.map_err(|UsedUp| Error::NoMoney {
+            endpoint: endpoint(),
+            message: "the budget of the run (`max_cost`) is used up".to_owned(),
+        })
     }
 }
 

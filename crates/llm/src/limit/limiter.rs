@@ -22,7 +22,10 @@ use super::{
     share::Share,
     steady::Evidence,
 };
-use crate::named_limits::{Allowed, Windows};
+use crate::{
+    money::Purses,
+    named_limits::{Allowed, Windows},
+};
 
 /// After a pause, a quarter of a minute's worth may start at once under a limit that the provider names: its own
 /// windows allow a whole minute's worth.
@@ -42,6 +45,7 @@ pub struct Limiter {
     born: Instant,
     /// No call starts before then, in microseconds since `born`; 0 when never paused.
     paused_until_micros: AtomicU64,
+    purses: OnceLock<Arc<Purses>>,
 }
 
 /// Limits from other sources than the settings.
@@ -84,7 +88,17 @@ impl Limiter {
             turnstile: Mutex::new(()),
             born: Instant::now(),
             paused_until_micros: AtomicU64::new(0),
+            purses: OnceLock::new(),
         })
+    }
+
+    /// From now on calls of runs with a budget take their money from these purses. Only the first purses count.
+    pub fn pay_from(&self, purses: &Arc<Purses>) {
+        let _ = self.purses.set(Arc::clone(purses));
+    }
+
+    pub(super) fn purses(&self) -> Option<&Arc<Purses>> {
+        self.purses.get()
     }
 
     /// Sets the part of these limits that this process may use; by default, all. A new share grants nothing twice, and

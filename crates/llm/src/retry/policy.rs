@@ -62,6 +62,7 @@ impl Policy {
             Error::Refused { .. }
             | Error::Unsupported { .. }
             | Error::Exhausted { .. }
+            | Error::NoMoney { .. }
             | Error::Unwritable { .. }
             | Error::NoKey { .. }
             | Error::NotRecorded { .. } => false,

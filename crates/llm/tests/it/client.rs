@@ -68,6 +68,7 @@ fn named(outcome: &Result<Reply, Error>) -> String {
         Err(Error::Unreachable { status, sent, .. }) => format!("unreachable {status:?} {sent}"),
         Err(Error::OutOfResources { sent, .. }) => format!("out of resources {sent}"),
         Err(Error::Exhausted { .. }) => "exhausted".to_owned(),
+        Err(Error::NoMoney { .. }) => "no money".to_owned(),
         Err(Error::Unwritable { .. }) => "unwritable".to_owned(),
         Err(Error::Unsupported { parameter, .. }) => format!("unsupported {parameter}"),
         Err(Error::NoKey { .. }) => "no key".to_owned(),

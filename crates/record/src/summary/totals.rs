@@ -47,8 +47,29 @@ pub struct Totals {
     /// What lost workers had spent or had in flight at their last heartbeat and had not delivered: at most that much,
     /// as far as it was known then.
     pub unsettled_usd: f64,
+    /// The money of a run with a budget; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// How often trials failed, by kind and blame.
     pub failures: Vec<FailureCount>,
+}
+
+/// The money of a run with a `max_cost`. `spent_usd`, `reserved_usd`, `unsettled_usd` and `left_usd` add up to `max_cost_usd`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Budget {
+    /// The most that the run may cost.
+    pub max_cost_usd: f64,
+    /// The known cost of all calls, the preflight included.
+    pub spent_usd: f64,
+    /// Held by workers, for calls in flight and calls to come; 0 once the run has ended and its workers gave it back.
+    pub reserved_usd: f64,
+    /// May have been spent: calls of unknown cost, and all that lost workers held.
+    pub unsettled_usd: f64,
+    pub left_usd: f64,
+    /// The run stopped because of it.
+    pub used_up: bool,
+    /// Planned trials that were not begun, or that broke because the money was used up. `gabfest resume` plays them.
+    pub trials_not_played: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

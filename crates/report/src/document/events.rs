@@ -7,7 +7,7 @@ use scenario::load::StepVerdict;
 use super::model::{Block, Kind, LineKind, Section};
 use crate::{
     clean::clean,
-    figures::{count, millis},
+    figures::{count, millis, usd},
 };
 
 /// The last ones are shown; `report.json` has all.
@@ -70,6 +70,8 @@ fn decided_event(decision: &RunDecision, paused: &mut Option<u64>) -> Event {
         },
         Decided::Restarted => ("the coordinator was started again".to_owned(), is("restart")),
         Decided::Stopped { reason, .. } => (format!("gabfest stopped the run: {}", clean(reason)), is("stopped")),
+        Decided::OutOfMoney { reason } => (format!("gabfest stopped the run: {}", clean(reason)), is("out of money")),
+        Decided::Budget { max_cost_usd } => (format!("the budget was raised to {}", usd(*max_cost_usd)), is("budget")),
         Decided::Concluded { reason } => (clean(reason), is("decided")),
         Decided::Slots { group, slots, .. } => {
             let slots = if *slots == 1 { "1 slot".to_owned() } else { format!("{} slots", count((*slots).into())) };

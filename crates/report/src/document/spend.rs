@@ -16,6 +16,10 @@ pub(super) fn section(summary: &Summary) -> Section {
         blocks.extend(spending::cut(totals).map(Block::Warning));
         blocks.extend(spending::notes(totals).map(Block::Note));
     }
+    let budget = spending::budget(totals).into_iter();
+    blocks.extend(
+        budget.enumerate().map(|(line, text)| if line == 0 { Block::Note(text) } else { Block::Warning(text) }),
+    );
     Section::new(Kind::Spend, "Tokens and cost", blocks)
 }
 

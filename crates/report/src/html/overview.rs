@@ -273,6 +273,7 @@ fn figures(summary: &Summary) -> Vec<Figure> {
             (totals.unsettled_usd > 0.0)
                 .then(|| format!("at most {} unsettled", usd(totals.unsettled_usd)))
                 .into_iter()
+                .chain(totals.budget.map(|budget| format!("of a budget of {}", usd(budget.max_cost_usd))))
                 .collect(),
         )
     });

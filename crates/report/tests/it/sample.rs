@@ -488,6 +488,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
             models,
             attempts: Attempts { total: planned + 1, lost: 1, ..Attempts::default() },
             unsettled_usd: 0.0031,
+            budget: None,
             failures: tally
                 .failures
                 .iter()

@@ -13,7 +13,7 @@ use record::{
 };
 use scenario::{Digest, RunId};
 
-use crate::{Error, Lease, Part, Piece, RunRow, StoredTrial};
+use crate::{Error, Lease, Ledger, Part, Piece, RunRow, Slice, StoredTrial};
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -34,6 +34,8 @@ pub(super) struct Run {
     pub(super) load_began_at: Option<i64>,
     pub(super) runner: Runner,
     pub(super) decisions: Vec<Decision>,
+    /// By session.
+    pub(super) slices: BTreeMap<u64, Slice>,
 }
 
 #[derive(Debug)]
@@ -76,6 +78,14 @@ impl State {
 
     pub(super) fn run_mut(&mut self, run: &RunId) -> Result<&mut Run, Error> {
         self.runs.get_mut(run).ok_or_else(|| Error::UnknownRun(run.clone()))
+    }
+
+    /// The money of a run.
+    pub(super) fn ledger(&self, run: &RunId) -> Result<Ledger, Error> {
+        let of = self.run(run)?;
+        let slice = |slice: &Slice| Slice { open: self.session(slice.session).is_some(), ..*slice };
+        let slices = of.slices.values().map(slice).collect();
+        Ok(Ledger::of(of.row.max_cost, of.unsettled, of.spend.cost(), slices))
     }
 
     pub(super) fn session(&self, session: u64) -> Option<&Session> {

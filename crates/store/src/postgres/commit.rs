@@ -8,7 +8,7 @@ use record::{compact_json, trial::Past};
 use sqlx::{query, query_as, query_scalar};
 
 use super::{
-    leases, runs,
+    leases, money, runs,
     server::{Server, Writing},
     spend,
 };
@@ -103,6 +103,7 @@ impl Encoded {
             query("update run set exhausted = true where key = $1").bind(run).execute(&mut *writing).await?;
         }
         spend::add(&mut writing, run, &commit.segment.spend).await?;
+        money::settle(&mut writing, run, commit).await?;
         writing.commit().await?;
         Ok(outcome(commit, counted))
     }

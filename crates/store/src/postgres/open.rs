@@ -47,5 +47,8 @@ fn migrations() -> Migrator {
     let migration = |version, name: &'static str, sql: &'static str| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    Migrator::with_migrations(vec![migration(1, "store", include_str!("../../migrations/postgres/1_store.sql"))])
+    Migrator::with_migrations(vec![
+        migration(1, "store", include_str!("../../migrations/postgres/1_store.sql")),
+        migration(2, "money", include_str!("../../migrations/postgres/2_money.sql")),
+    ])
 }

@@ -6,8 +6,8 @@ use record::{Usd, trial::Past};
 use scenario::RunId;
 use sqlx::{PgConnection, PgPool, query_as, query_scalar};
 
-use super::runs;
 pub(super) use super::spend::read as spend;
+use super::{money, runs};
 use crate::{
     Error, Lease, Recovered, StoredTrial, piece_columns,
     trial_columns::{self, AttemptRow, Attempts},
@@ -48,6 +48,7 @@ pub(super) async fn recover(pool: &PgPool, run: &RunId) -> Result<Recovered, Err
     let (load_began_at, runner) = runs::load(&mut *reading, key).await?;
     let decisions = runs::decisions(&mut *reading, key).await?;
     let seen = seen(&mut reading, &leases).await?;
+    let ledger = money::ledger(&mut reading, key).await?;
     Ok(Recovered {
         done: done(&mut reading, key).await?,
         attempts,
@@ -58,7 +59,8 @@ pub(super) async fn recover(pool: &PgPool, run: &RunId) -> Result<Recovered, Err
         replayed_attempts,
         replayed_trials,
         replayed_failed,
-        unsettled: unsettled(&mut reading, key).await?,
+        unsettled: unsettled(&mut reading, key).await? + ledger.unsettled(),
+        ledger,
         load_began_at,
         runner,
         decisions,

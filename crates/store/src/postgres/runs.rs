@@ -20,8 +20,9 @@ pub(super) async fn create(store: &Server, run: &RunRow, plan: &[u8]) -> Result<
         .execute(&mut *writing)
         .await?;
     let key: Option<i64> = query_scalar(
-        "insert into run (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, preflight)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (id) do nothing returning key",
+        "insert into run (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, preflight,
+             max_cost_nanos)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict (id) do nothing returning key",
     )
     .bind(run.id.as_str())
     .bind(&run.name)
@@ -33,6 +34,7 @@ pub(super) async fn create(store: &Server, run: &RunRow, plan: &[u8]) -> Result<
     .bind(run.ended_at)
     .bind(&run.version)
     .bind(json(&run.preflight)?)
+    .bind(run.max_cost.map(|most| most.0))
     .fetch_optional(&mut *writing)
     .await?;
     let Some(key) = key else {
@@ -50,7 +52,7 @@ pub(super) async fn create(store: &Server, run: &RunRow, plan: &[u8]) -> Result<
 
 pub(super) async fn one(pool: &PgPool, run: &RunId) -> Result<Option<RunRow>, Error> {
     let columns: Option<Columns> = query_as(
-        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight
+        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight, max_cost_nanos
          from run where id = $1",
     )
     .bind(run.as_str())
@@ -61,7 +63,7 @@ pub(super) async fn one(pool: &PgPool, run: &RunId) -> Result<Option<RunRow>, Er
 
 pub(super) async fn all(pool: &PgPool) -> Result<Vec<RunRow>, Error> {
     let all: Vec<Columns> = query_as(
-        r#"select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight
+        r#"select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight, max_cost_nanos
          from run order by started_at desc, id collate "C" desc"#,
     )
     .fetch_all(pool)
@@ -112,12 +114,14 @@ pub(super) async fn decide(
 ) -> Result<(), Error> {
     let mut writing = store.begin().await?;
     let key: Option<i64> = query_scalar(
-        "update run set load_began_at = coalesce($2, load_began_at), planned = coalesce($3, planned)
+        "update run set load_began_at = coalesce($2, load_began_at), planned = coalesce($3, planned),
+             max_cost_nanos = coalesce($4, max_cost_nanos)
          where id = $1 returning key",
     )
     .bind(run.as_str())
     .bind(moved.load_began_at)
     .bind(moved.planned.map(u64::cast_signed))
+    .bind(moved.max_cost.map(|most| most.0))
     .fetch_optional(&mut *writing)
     .await?;
     let Some(key) = key else { return Err(Error::UnknownRun(run.clone())) };

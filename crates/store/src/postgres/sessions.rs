@@ -95,7 +95,7 @@ pub(super) async fn end(store: &Server, end: &End<'_>, again: bool) -> Result<Ve
     leases::forget(&mut writing, end.session).await?;
     if !lost.is_empty() {
         lose(&mut writing, end, &lost).await?;
-        leave_unsettled(&mut writing, &lost, unsettled).await?;
+        leave_unsettled(&mut writing, end.session, &lost, unsettled).await?;
     }
     writing.commit().await?;
     Ok(lost)
@@ -133,14 +133,19 @@ async fn lose(writing: &mut Writing, end: &End<'_>, lost: &[Lease]) -> Result<()
     Ok(())
 }
 
-async fn leave_unsettled(writing: &mut Writing, lost: &[Lease], unsettled: i64) -> Result<(), Error> {
+/// A session with a slice of a run's money leaves what the slice has left.
+async fn leave_unsettled(writing: &mut Writing, session: u64, lost: &[Lease], unsettled: i64) -> Result<(), Error> {
     let runs: BTreeSet<&str> = lost.iter().map(|lease| lease.run.as_str()).collect();
     // A worker's claim must not cause an overflow.
-    query("update run set unsettled_nanos = least(unsettled_nanos, 9223372036854775807 - $2) + $2 where id = any($1)")
-        .bind(runs.into_iter().collect::<Vec<_>>())
-        .bind(unsettled)
-        .execute(&mut **writing)
-        .await?;
+    query(
+        "update run set unsettled_nanos = least(unsettled_nanos, 9223372036854775807 - $2) + $2 where id = any($1)
+         and not exists (select 1 from slice where slice.run = run.key and slice.session = $3)",
+    )
+    .bind(runs.into_iter().collect::<Vec<_>>())
+    .bind(unsettled)
+    .bind(bound(session))
+    .execute(&mut **writing)
+    .await?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use record::{compact_json, trial::Past};
 use sqlx::{query, query_as};
 
-use super::{leases, runs, spend::add_spend, writer::Writing};
+use super::{leases, money, runs, spend::add_spend, writer::Writing};
 use crate::{
     Commit, Committed, EndedTrial, Error,
     counting::{End, code, exhausted, not_kept, outcome},
@@ -93,6 +93,7 @@ impl Encoded {
         if !commit.segment.spend.is_empty() {
             add_spend(&mut writing, run, &self.spend).await?;
         }
+        money::settle(&mut writing, run, commit).await?;
         writing.commit().await?;
         Ok(outcome(commit, counted))
     }

@@ -115,5 +115,6 @@ fn migrations() -> Migrator {
         migration(8, "token_kinds", include_str!("../../migrations/sqlite/8_token_kinds.sql")),
         migration(9, "loads", include_str!("../../migrations/sqlite/9_loads.sql")),
         migration(10, "decisions", include_str!("../../migrations/sqlite/10_decisions.sql")),
+        migration(11, "money", include_str!("../../migrations/sqlite/11_money.sql")),
     ])
 }

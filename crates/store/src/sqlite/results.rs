@@ -10,7 +10,7 @@ use record::{
 use scenario::RunId;
 use sqlx::{Row as _, SqliteConnection, SqlitePool, query, query_as, query_scalar};
 
-use super::{pieces, runs};
+use super::{money, pieces, runs};
 use crate::{
     Error, Lease, Recovered, StoredTrial, piece_columns,
     trial_columns::{self, AttemptRow, Attempts},
@@ -127,6 +127,7 @@ pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recover
     let leases = leases(&mut reading, run, key).await?;
     let (load_began_at, runner) = runs::load(&mut *reading, key).await?;
     let decisions = runs::decisions(&mut *reading, key).await?;
+    let ledger = money::ledger(&mut reading, key).await?;
     Ok(Recovered {
         done: done(&mut reading, key).await?,
         attempts,
@@ -137,7 +138,8 @@ pub(super) async fn recover(readers: &SqlitePool, run: &RunId) -> Result<Recover
         seen: seen(&mut reading, &leases).await?,
         leases,
         lost_attempts: lost_attempts(&mut reading, key).await?,
-        unsettled: unsettled(&mut reading, key).await?,
+        unsettled: unsettled(&mut reading, key).await? + ledger.unsettled(),
+        ledger,
         load_began_at,
         runner,
         decisions,

@@ -29,8 +29,9 @@ pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) 
         .await?;
     let preflight = json(&run.preflight)?;
     let key = query_scalar(
-        "insert into run (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, preflight)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) returning key",
+        "insert into run (id, name, plan_digest, seed, planned, state, started_at, ended_at, version, preflight,
+             max_cost_nanos)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) returning key",
     )
     .bind(run.id.as_str())
     .bind(&run.name)
@@ -42,6 +43,7 @@ pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) 
     .bind(run.ended_at)
     .bind(&run.version)
     .bind(&preflight)
+    .bind(run.max_cost.map(|most| most.0))
     .fetch_one(&mut writing.connection)
     .await?;
     if !run.preflight.is_empty() {
@@ -52,7 +54,7 @@ pub(super) async fn create(mut writing: Writing<'_>, run: &RunRow, plan: &[u8]) 
 
 pub(super) async fn one(readers: &SqlitePool, run: &RunId) -> Result<Option<RunRow>, Error> {
     let columns: Option<Columns> = query_as(
-        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight
+        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight, max_cost_nanos
          from run where id = ?1",
     )
     .bind(run.as_str())
@@ -63,7 +65,7 @@ pub(super) async fn one(readers: &SqlitePool, run: &RunId) -> Result<Option<RunR
 
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<RunRow>, Error> {
     let all: Vec<Columns> = query_as(
-        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight
+        "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight, max_cost_nanos
          from run order by started_at desc, id desc",
     )
     .fetch_all(readers)
@@ -110,12 +112,14 @@ pub(super) async fn decide(
     moved: Moved,
 ) -> Result<(), Error> {
     let key: Option<i64> = query_scalar(
-        "update run set load_began_at = coalesce(?2, load_began_at), planned = coalesce(?3, planned)
+        "update run set load_began_at = coalesce(?2, load_began_at), planned = coalesce(?3, planned),
+             max_cost_nanos = coalesce(?4, max_cost_nanos)
          where id = ?1 returning key",
     )
     .bind(run.as_str())
     .bind(moved.load_began_at)
     .bind(moved.planned.map(u64::cast_signed))
+    .bind(moved.max_cost.map(|most| most.0))
     .fetch_optional(&mut writing.connection)
     .await?;
     let Some(key) = key else {

@@ -80,7 +80,7 @@ pub(super) async fn end(
     leases::forget(&mut writing, session).await?;
     if !lost.is_empty() {
         lose(&mut writing, session, &lost, proof, at).await?;
-        leave_unsettled(&mut writing, &lost, unsettled).await?;
+        leave_unsettled(&mut writing, session, &lost, unsettled).await?;
     }
     writing.commit().await?;
     Ok(lost)
@@ -114,15 +114,18 @@ async fn lose(writing: &mut Writing<'_>, session: u64, lost: &[Lease], proof: bo
     Ok(())
 }
 
-async fn leave_unsettled(writing: &mut Writing<'_>, lost: &[Lease], unsettled: i64) -> Result<(), Error> {
+/// A session with a slice of a run's money leaves what the slice has left.
+async fn leave_unsettled(writing: &mut Writing<'_>, session: u64, lost: &[Lease], unsettled: i64) -> Result<(), Error> {
     let runs: BTreeSet<&str> = lost.iter().map(|lease| lease.run.as_str()).collect();
     // A worker's claim must not cause an overflow.
     query(
         "update run set unsettled_nanos = min(unsettled_nanos, 9223372036854775807 - ?2) + ?2
-         where id in (select lost.value from json_each(?1) as lost)",
+         where id in (select lost.value from json_each(?1) as lost)
+         and not exists (select 1 from slice where slice.run = run.key and slice.session = ?3)",
     )
     .bind(json(&runs)?)
     .bind(unsettled)
+    .bind(bound(session))
     .execute(&mut writing.connection)
     .await?;
     Ok(())

@@ -94,6 +94,7 @@ mod tests {
             ended_at: None,
             version: "0".into(),
             exhausted: false,
+            max_cost: None,
             preflight: record::call::Spend::default(),
         };
         // As on a full disk, SQLite rolls this back itself, without the caller's knowledge.

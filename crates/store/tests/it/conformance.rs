@@ -2,6 +2,7 @@
 
 mod commits;
 mod leases;
+mod money;
 mod reading;
 mod runs;
 
@@ -64,6 +65,13 @@ on_every_store! {
         a_lease_has_nothing_to_do_with_a_later_attempt
         a_lease_that_is_done_is_over
         unsettled_money_goes_to_the_runs_that_lost;
+    money:
+        grants_never_exceed_the_budget
+        what_is_given_back_is_granted_again
+        a_lost_session_leaves_what_it_held
+        a_batch_settles_what_its_calls_cost
+        a_budget_is_raised_and_counts_what_was_spent_before
+        money_needs_a_budget_and_a_living_session;
     reading:
         all_comes_back_after_a_restart
         trials_come_in_pages

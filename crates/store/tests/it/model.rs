@@ -1,9 +1,13 @@
 //! Random histories, played on the model and on each engine: every answer has to be the same.
 
 use proptest::prelude::*;
-use record::{Failure, FailureKind, Role, Trial, Usd, Verdict, summary::RunState};
+use record::{
+    Failure, FailureKind, Role, Trial, Usd, Verdict,
+    decision::{Decided, Decision},
+    summary::RunState,
+};
 use scenario::Digest;
-use store::{Error, Lease, RunRow, Store};
+use store::{Account, Error, Lease, Moved, RunRow, Store};
 
 use crate::{
     samples::{PLAN, batch, id, lease, piece, run, spend, token},
@@ -42,6 +46,15 @@ enum Step {
         session: u64,
         nanos: i64,
         begun: Vec<Leased>,
+    },
+    Fund {
+        session: u64,
+        run: usize,
+        sums: (i64, i64, i64),
+    },
+    Budget {
+        run: usize,
+        nanos: i64,
     },
     Release {
         session: u64,
@@ -129,6 +142,9 @@ fn step() -> impl Strategy<Value = Step> {
         }),
         2 => (1..=SESSIONS, 0_i64..1_000, begun())
             .prop_map(|(session, nanos, begun)| Step::Heartbeat { session, nanos, begun }),
+        4 => (1..=SESSIONS, run_index(), (0_i64..60, 0_i64..60, 0_i64..200))
+            .prop_map(|(session, run, sums)| Step::Fund { session, run, sums }),
+        1 => (run_index(), 0_i64..400).prop_map(|(run, nanos)| Step::Budget { run, nanos }),
         3 => (1..=SESSIONS, prop::collection::vec(leased(), 0..3), any::<bool>())
             .prop_map(|(session, leases, begun)| Step::Release { session, leases, begun }),
         1 => (run_index(), prop::collection::vec(0_u64..24, 0..6), 0_u32..3)
@@ -173,11 +189,23 @@ async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
                 ended.trial = how.of(ended.trial.clone());
             }
             commit.begun = leases(begun);
+            let nanos = |factor| Usd(i64::try_from(calls * factor).unwrap());
+            commit.account = (*calls > 1).then(|| Account { returned: nanos(7), charged: nanos(11) });
             commit.segment.spend = if *calls == 0 { Default::default() } else { spend(Role::Judge, model, *calls) };
             answer(store.commit(&commit, at).await)
         }
         Step::Heartbeat { session, nanos, begun } => {
             answer(store.heartbeat(*session, Usd(*nanos), &leases(begun), at).await)
+        }
+        Step::Fund { session, run, sums: (returned, charged, granted) } => {
+            let account = Account { returned: Usd(*returned), charged: Usd(*charged) };
+            answer(store.fund(&id(RUNS[*run]), *session, account, Usd(*granted)).await)
+        }
+        Step::Budget { run, nanos } => {
+            let max_cost = Usd(*nanos);
+            let decision = Decision { at, load_micros: None, what: Decided::Budget { max_cost_usd: 1.0 } };
+            let moved = Moved { max_cost: Some(max_cost), ..Moved::default() };
+            answer(store.decide(&id(RUNS[*run]), &decision, moved).await)
         }
         Step::Release { session, leases: lent, begun } => {
             answer(store.release(*session, &leases(lent), *begun, at).await)

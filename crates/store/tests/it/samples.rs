@@ -32,6 +32,7 @@ pub(crate) fn run(name: &str) -> RunRow {
         ended_at: None,
         version: "0.1.0".into(),
         exhausted: false,
+        max_cost: None,
         preflight: Spend::default(),
     }
 }
@@ -169,5 +170,6 @@ pub(crate) fn batch(session: u64, sequence: u64, run: &str, ended: &[(u64, u32)]
         ended: ended.collect(),
         replays: 1,
         begun: Vec::new(),
+        account: None,
     }
 }

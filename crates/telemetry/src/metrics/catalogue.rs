@@ -169,6 +169,12 @@ metrics! { COORDINATOR:
         "Trials of the latest run that are committed";
     RUN_PAUSED = Kind::Gauge, "gabfest.run.paused", "{run}", [SUITE],
         "1 while the latest run is paused, else 0";
+    RUN_BUDGET = Kind::Gauge, "gabfest.run.budget.usd", "{USD}", [SUITE],
+        "The most that the latest run may cost, in US dollars, if it has a budget";
+    RUN_SPENT = Kind::Gauge, "gabfest.run.spent.usd", "{USD}", [SUITE],
+        "What the latest run with a budget has cost so far, in US dollars";
+    RUN_RESERVED = Kind::Gauge, "gabfest.run.reserved.usd", "{USD}", [SUITE],
+        "What workers hold of the budget of the latest run, in US dollars, for calls in flight and calls to come";
     LOAD_OFFERED = Kind::Gauge, "gabfest.load.offered", "{conversation}", [SUITE],
         "Conversations of the latest run with a load whose time has come; of slots, those that began";
     LOAD_COMPLETED = Kind::Gauge, "gabfest.load.completed", "{conversation}", [SUITE],

@@ -14,7 +14,7 @@ use record::{
     summary::{RunState, RunVerdict},
 };
 
-pub use self::fleet::{Fleet, Load, Queue};
+pub use self::fleet::{Fleet, Load, Money, Queue};
 use self::now::{BLAMES, Now, STATUSES, lock};
 use super::{
     catalogue,
@@ -44,6 +44,7 @@ impl Coordinator {
         let now: Arc<Mutex<Now>> = Arc::default();
         shown::fleet(meter, &now);
         shown::queues(meter, &now);
+        shown::money(meter, &now);
         shown::counters(meter, &now);
         ended::show(meter, &now);
         let inner = Inner {

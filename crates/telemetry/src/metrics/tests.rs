@@ -194,8 +194,11 @@ fn the_catalogue_is_the_page() {
         place.ended(&Trial { judgments, start, epoch: 1, ..trial(Verdict::Pass, None) });
         coordinator.suite("s", ["a"]);
         let load = Some(super::Load::default());
-        coordinator
-            .queue("s", Queue { started_at: 0, running: true, paused: false, planned: 1, leased: 0, done: 1, load });
+        let money = Some(super::Money::default());
+        coordinator.queue(
+            "s",
+            Queue { started_at: 0, running: true, paused: false, planned: 1, leased: 0, done: 1, load, money },
+        );
         coordinator.committed(std::time::Duration::ZERO);
         coordinator.ended(&summary(&[("a", 1, 0)]), 0, 1);
         let text = page.text().unwrap();

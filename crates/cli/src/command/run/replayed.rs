@@ -37,13 +37,14 @@ async fn replay_of(mut args: Args, read: &settings::Read, source: &mut RecordedR
     let resources = assemble::resources_on(&tape, read, &addresses, &args.capacity, None).await?;
     replay::refuse_unrecorded(&plan, &resources)?;
     if args.selection.dry_run {
-        plan::dry_run(&plan, read, slots)?;
+        plan::dry_run(&plan, read, slots, None)?;
         return Ok(Exit::Held);
     }
     let run = clock::new_run_id();
     let folder = RunFolder::begin(&run, &plan, args.output.out.as_deref()).await?;
     let shown = Shown { quiet: args.output.quiet, baseline: None, past: None };
-    let submitted = (plan, Spend::default());
+    // Every answer is recorded, so nothing costs anything.
+    let submitted = (plan, Spend::default(), None);
     let exit = play::play(submitted, (resources, slots), Observers::default(), &run, &folder, shown, args.log).await?;
     let changed = changed_verdicts::between(source, &folder).await?;
     if !args.output.quiet {

@@ -117,6 +117,11 @@ impl House {
             traces: telemetry::Traces::off(),
             metrics: telemetry::metrics::Worker::default(),
             unsettled: Box::new(move || endpoint.unsettled_nanos()),
+            purses: {
+                let purses = Arc::default();
+                limits.iter().for_each(|limit: &Arc<Limiter>| limit.pay_from(&purses));
+                purses
+            },
             limits,
             rerun: None,
         };
@@ -128,6 +133,11 @@ impl House {
     }
 
     pub(super) async fn submit(&mut self, plan: &Plan) -> String {
+        self.submit_with(plan, None).await
+    }
+
+    /// With the most that the run may cost, in nano-dollars.
+    pub(super) async fn submit_with(&mut self, plan: &Plan, max_cost_nanos: Option<i64>) -> String {
         self.runs += 1;
         let run = format!("20261121-030000-{:04}", self.runs);
         let request = v1::SubmitRequest {
@@ -135,6 +145,7 @@ impl House {
             plan: plan.to_json().into_bytes().into(),
             submitted_at: STARTED_AT,
             version: "0.1.0".to_owned(),
+            max_cost_nanos,
             ..v1::SubmitRequest::default()
         };
         let planned = self.people.submit(request).await.unwrap().into_inner().planned;
@@ -158,7 +169,13 @@ impl House {
     }
 
     pub(super) async fn resume(&mut self, run: &str) {
-        self.people.resume(v1::ResumeRequest { run: run.to_owned(), failed: false }).await.unwrap();
+        self.resume_with(run, None).await;
+    }
+
+    /// With a larger budget, in nano-dollars.
+    pub(super) async fn resume_with(&mut self, run: &str, max_cost_nanos: Option<i64>) {
+        let request = v1::ResumeRequest { run: run.to_owned(), failed: false, max_cost_nanos };
+        self.people.resume(request).await.unwrap();
     }
 
     pub(super) async fn summary(&mut self, run: &str) -> Summary {

@@ -99,7 +99,7 @@ pub(super) async fn decisions_are_appended_in_order<S: Stand>() {
     let stopped = Decided::Stopped { reason: "too slow".to_owned(), objective: Some("max(ttft) < 1s".to_owned()) };
     let faster = Decided::Rate { group: None, rate: 2.5, from_micros: 7 };
     let planned = run("run").planned;
-    let moved = |load_began_at, planned| Moved { load_began_at, planned };
+    let moved = |load_began_at, planned| Moved { load_began_at, planned, max_cost: None };
     let decided = |at, what| Decision { at, load_micros: Some(5), what };
     let made = [
         (decided(30, Decided::Paused), Moved::default(), (100, planned)),

@@ -1,5 +1,7 @@
 //! The size of the fleet, and the progress of a run.
 
+use record::Usd;
+
 /// The connected workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fleet {
@@ -21,6 +23,19 @@ pub struct Queue {
     pub done: u64,
     /// Of a run with a load.
     pub load: Option<Load>,
+    /// Of a run with a budget.
+    pub money: Option<Money>,
+}
+
+/// The money of a run with a budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Money {
+    /// The most that it may cost.
+    pub budget: Usd,
+    /// The known cost so far.
+    pub spent: Usd,
+    /// Held by workers, for calls in flight and calls to come.
+    pub reserved: Usd,
 }
 
 /// How far a load is. Counts of conversations.

@@ -6,10 +6,10 @@ use opentelemetry::{
     KeyValue,
     metrics::{AsyncInstrument, Meter},
 };
-use record::Verdict;
+use record::{Usd, Verdict};
 
 use super::{
-    fleet::Queue,
+    fleet::{Money, Queue},
     now::{BLAMES, Now, STATUSES, lock},
     suites::Suite,
 };
@@ -30,6 +30,7 @@ pub(super) fn fleet(meter: &Meter, now: &Arc<Mutex<Now>>) {
 }
 
 type Figure = fn(&Queue) -> Option<u64>;
+type Amount = fn(&Money) -> Usd;
 
 pub(super) fn queues(meter: &Meter, now: &Arc<Mutex<Now>>) {
     let figures: [(&Metric, Figure); 9] = [
@@ -51,6 +52,25 @@ pub(super) fn queues(meter: &Meter, now: &Arc<Mutex<Now>>) {
             for (name, suite) in lock(&read).suites.iter() {
                 if let Some(figure) = suite.queue.as_ref().and_then(figure) {
                     to.observe(figure as f64, &[KeyValue::new(SUITE, name.clone())]);
+                }
+            }
+        });
+    }
+}
+
+/// The money of runs with a budget.
+pub(super) fn money(meter: &Meter, now: &Arc<Mutex<Now>>) {
+    let figures: [(&Metric, Amount); 3] = [
+        (&catalogue::RUN_BUDGET, |money| money.budget),
+        (&catalogue::RUN_SPENT, |money| money.spent),
+        (&catalogue::RUN_RESERVED, |money| money.reserved),
+    ];
+    for (metric, figure) in figures {
+        let read = Arc::clone(now);
+        gauge(meter, metric, move |to| {
+            for (name, suite) in lock(&read).suites.iter() {
+                if let Some(money) = suite.queue.as_ref().and_then(|queue| queue.money) {
+                    to.observe(figure(&money).dollars(), &[KeyValue::new(SUITE, name.clone())]);
                 }
             }
         });

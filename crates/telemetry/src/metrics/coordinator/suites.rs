@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     const GOING: Queue =
-        Queue { started_at: 0, running: true, paused: false, planned: 1, leased: 0, done: 0, load: None };
+        Queue { started_at: 0, running: true, paused: false, planned: 1, leased: 0, done: 0, load: None, money: None };
     const OVER: Queue = Queue { running: false, ..GOING };
 
     fn names(suites: &Suites, suite: &str) -> Vec<String> {

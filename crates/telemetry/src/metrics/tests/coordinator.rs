@@ -15,11 +15,12 @@ fn a_coordinator_shows_its_fleet_its_queue_and_its_counts() {
     coordinator.suite("nightly", ["refund"]);
     coordinator.fleet(Fleet { workers: 2, busy_slots: 5, free_slots: 3 });
     let load = Some(Load { offered: 40, completed: 32, dropped: 2, running: 6 });
-    let queue = Queue { started_at: 7, running: true, paused: true, planned: 100, leased: 8, done: 12, load };
+    let queue =
+        Queue { started_at: 7, running: true, paused: true, planned: 100, leased: 8, done: 12, load, money: None };
     coordinator.queue("nightly", queue);
     coordinator.queue(
         "nightly",
-        Queue { started_at: 6, running: false, paused: false, planned: 1, leased: 0, done: 1, load: None },
+        Queue { started_at: 6, running: false, paused: false, planned: 1, leased: 0, done: 1, load: None, money: None },
     );
     coordinator.granted(20);
     coordinator.lost(4);

@@ -1,0 +1,15 @@
+-- The most that a run may cost, in nano-dollars; null: it has no budget.
+alter table run add column max_cost_nanos bigint;
+
+-- The part of a run's money that a session holds. All sums only grow. What was granted and not given back counts as spent.
+create table slice (
+    run bigint not null references run,
+    session bigint not null references session,
+    granted_nanos bigint not null,
+    returned_nanos bigint not null,
+    -- All that its calls cost, or may have cost.
+    charged_nanos bigint not null,
+    -- The cost of the calls in its committed batches.
+    settled_nanos bigint not null,
+    primary key (run, session)
+);
