@@ -67,7 +67,7 @@ pub(crate) struct Rejudged {
 
 /// Compares the trials of a recorded run with those of the run in this folder.
 pub(crate) async fn between(source: &mut RecordedRun, folder: &RunFolder) -> anyhow::Result<Changed> {
-    let mut new = RecordedRun::open(&folder.path.display().to_string()).await?;
+    let mut new = RecordedRun::open(&folder.path.display().to_string(), None).await?;
     let mut after: BTreeMap<u64, (Verdict, Digest, String)> = BTreeMap::new();
     let read = new
         .each(|exported| {

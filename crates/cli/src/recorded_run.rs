@@ -1,40 +1,75 @@
-//! A run of this machine that is read to be replayed or judged again: its plan and its trials with their turns.
+//! A run that is read to be replayed or judged again: its plan and its trials with their turns. It is in a folder of this machine, or on a
+//! coordinator.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, path::Path};
 
 use anyhow::anyhow;
 use async_trait::async_trait;
 use coordinator::Observers;
 use proto::v1;
-use record::{Trial, Turn};
+use record::{Trial, Turn, summary::RunState};
 use scenario::{Plan, RunId};
 use tokio::sync::Mutex;
-use tonic::Streaming;
+use tonic::{Streaming, transport::Channel};
 use worker::rerun::Recordings;
 
 use crate::{
-    client::Client,
+    client::{self, Client},
     embedded::{self, Embedded},
     exit::usage,
     export::{self, Exported},
+    finish,
     patience::Patience,
-    run_folder::RunFolder,
+    remote::{self, Identity},
+    report_files,
+    run_folder::{RUNS, RunFolder},
 };
 
-/// A run of this machine with its store.
+/// How long a coordinator may be away while its run is read.
+const AWAY_SECONDS: u64 = 120;
+
+/// Where a recorded run is.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Source {
+    /// Get the recorded run from this coordinator; a run in a local folder takes precedence
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
+    pub(crate) coordinator: Option<String>,
+    #[command(flatten)]
+    pub(crate) identity: Identity,
+}
+
+impl Source {
+    /// The coordinator, and as whom to ask it.
+    pub(crate) fn coordinator(&self) -> Option<(&str, &Identity)> {
+        Some((self.coordinator.as_deref()?, &self.identity))
+    }
+}
+
+/// A run with its trials.
 pub(crate) struct RecordedRun {
+    /// Of a run on a coordinator: the folder of its report.
     pub(crate) folder: RunFolder,
     pub(crate) run: RunId,
     pub(crate) plan: Plan,
-    embedded: Embedded,
+    store: Store,
+}
+
+/// What answers for the run.
+enum Store {
+    /// Its folder.
+    Here(Box<Embedded>),
+    Coordinator(Box<Client>, Channel),
 }
 
 impl RecordedRun {
-    /// Opens a run by its folder or its id.
-    pub(crate) async fn open(run: &str) -> anyhow::Result<Self> {
+    /// Opens a run by its folder or its id. `coordinator`: where it is if no folder of this machine has it, and as whom to ask.
+    pub(crate) async fn open(run: &str, coordinator: Option<(&str, &Identity)>) -> anyhow::Result<Self> {
+        if let Some((address, identity)) = coordinator.filter(|_| !RunFolder::exists(run)) {
+            return Self::on_coordinator(run, address, identity).await;
+        }
         if let (Some(folder), false) = (RunFolder::with_report(run), RunFolder::exists(run)) {
             return Err(usage(anyhow!(
-                "{} holds the report of a run and not the run itself\nhint: a run of a coordinator keeps its conversations there; `gabfest run` keeps them in its folder",
+                "{} holds the report of a run and not the run itself\nhint: its coordinator keeps the conversations; name it with --coordinator URL",
                 folder.display()
             )));
         }
@@ -44,13 +79,39 @@ impl RecordedRun {
             return Err(usage(anyhow!("the run in {} was stopped before it began", folder.path.display())));
         };
         let embedded = Embedded::start(store, None, Observers::default()).await?;
-        Ok(Self { folder, run: id, plan, embedded })
+        Ok(Self { folder, run: id, plan, store: Store::Here(Box::new(embedded)) })
+    }
+
+    /// A run by its id, or by the folder that `watch` wrote its report to.
+    async fn on_coordinator(run: &str, address: &str, identity: &Identity) -> anyhow::Result<Self> {
+        let channel = remote::connect(address, identity).await?;
+        let mut client = client::of(channel.clone());
+        let (folder, id) = match RunFolder::with_report(run) {
+            Some(folder) => {
+                let id = report_files::summary(&folder)?.run.id;
+                (folder, id)
+            }
+            None => (Path::new(RUNS).join(run), RunId::new(run)),
+        };
+        let summary = finish::summary(&mut client, &id, Patience::NONE).await?;
+        if summary.run.state == RunState::Running {
+            return Err(usage(anyhow!(
+                "run {id} is still being played\nhint: wait for its end with `gabfest watch {id} --coordinator {address}`"
+            )));
+        }
+        let plan = client::plan(&mut client, &summary, Patience::NONE).await?;
+        let store = Store::Coordinator(Box::new(client), channel);
+        Ok(Self { folder: RunFolder { path: folder }, run: id, plan, store })
     }
 
     /// Passes each trial that ended to `take`, in the plan's order.
     pub(crate) async fn each(&mut self, mut take: impl FnMut(Exported)) -> anyhow::Result<()> {
         let run = self.run.clone();
-        export::each_trial(self.embedded.client(), &run, 0, Patience::NONE, |exported| {
+        let (client, patience) = match &mut self.store {
+            Store::Here(embedded) => (embedded.client(), Patience::NONE),
+            Store::Coordinator(client, _) => (&mut **client, Patience::seconds(AWAY_SECONDS)),
+        };
+        export::each_trial(client, &run, 0, patience, |exported| {
             take(exported);
             Ok(true)
         })
@@ -59,11 +120,22 @@ impl RecordedRun {
 
     /// Its trials for a worker.
     pub(crate) fn recordings(&self) -> Recorded {
-        Recorded { run: self.run.clone(), reading: Mutex::new(Reading::new(self.embedded.second_client())) }
+        let client = match &self.store {
+            Store::Here(embedded) => embedded.second_client(),
+            Store::Coordinator(_, channel) => client::of(channel.clone()),
+        };
+        Recorded { run: self.run.clone(), reading: Mutex::new(Reading::new(client)) }
+    }
+
+    /// Whether its folder has its store.
+    pub(crate) fn is_here(&self) -> bool {
+        matches!(self.store, Store::Here(_))
     }
 
     pub(crate) async fn close(self) {
-        self.embedded.stop().await;
+        if let Store::Here(embedded) = self.store {
+            embedded.stop().await;
+        }
     }
 }
 

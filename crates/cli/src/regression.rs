@@ -129,7 +129,7 @@ fn worst(exit: Exit, found: CompareVerdict) -> Exit {
     match (exit, found) {
         (Exit::GateFailed, _) | (_, CompareVerdict::Worse) => Exit::GateFailed,
         (Exit::NotEnoughEvidence, _) | (_, CompareVerdict::CannotTell) => Exit::NotEnoughEvidence,
-        (exit, CompareVerdict::NotWorse) => exit,
+        (exit, CompareVerdict::Better | CompareVerdict::NotWorse) => exit,
     }
 }
 
@@ -197,9 +197,10 @@ mod tests {
 
     #[test]
     fn a_failed_gate_comes_before_too_little_evidence() {
-        use CompareVerdict::{CannotTell, NotWorse, Worse};
+        use CompareVerdict::{Better, CannotTell, NotWorse, Worse};
         for (exit, found, both) in [
             (Exit::Held, NotWorse, Exit::Held),
+            (Exit::Held, Better, Exit::Held),
             (Exit::Held, Worse, Exit::GateFailed),
             (Exit::Held, CannotTell, Exit::NotEnoughEvidence),
             (Exit::NotEnoughEvidence, Worse, Exit::GateFailed),

@@ -1,8 +1,8 @@
 //! Recorded trials, judged again or played again with the recorded lines of the user, several times.
 
-use std::sync::Arc;
+use std::{fs, sync::Arc};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use llm::cassette::{Cache, Tape};
 use record::Trial;
 use scenario::{Plan, RunId};
@@ -18,6 +18,7 @@ use crate::{
     exit::usage,
     plan,
     recorded_run::{RecordedRun, not_kept},
+    remote::Identity,
     settings::Read,
 };
 
@@ -36,6 +37,8 @@ pub(crate) struct Rounds<'a> {
     pub(crate) fresh: bool,
     /// Leave conversations out that were not kept, instead of refusing.
     pub(crate) partial: bool,
+    /// Where the run is, if no folder of this machine has it.
+    pub(crate) coordinator: Option<(&'a str, &'a Identity)>,
 }
 
 /// What came of it.
@@ -54,7 +57,7 @@ pub(crate) struct Again {
 
 /// Judges all recorded trials again, `how.rounds` times. It plays no conversation.
 pub(crate) async fn judge_again(run: &str, read: &Read, how: &Rounds<'_>) -> anyhow::Result<Again> {
-    let mut source = RecordedRun::open(run).await?;
+    let mut source = RecordedRun::open(run, how.coordinator).await?;
     let (recorded, left_out) = usable(&mut source, how.partial).await?;
     let cache = cache(&source, how.fresh)?;
     let mut trials = Vec::new();
@@ -76,7 +79,7 @@ pub(crate) async fn agent_again(
     capacity: &Capacity,
     how: &Rounds<'_>,
 ) -> anyhow::Result<Again> {
-    let mut source = RecordedRun::open(run).await?;
+    let mut source = RecordedRun::open(run, how.coordinator).await?;
     let (recorded, left_out) = usable(&mut source, how.partial).await?;
     let addresses: Vec<String> = source.plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let mut trials = Vec::new();
@@ -97,7 +100,11 @@ pub(crate) async fn agent_again(
 
 /// The answers that judges gave about a recorded run when they were asked again.
 pub(crate) fn cache(source: &RecordedRun, fresh: bool) -> anyhow::Result<Arc<Cache>> {
-    Ok(Arc::new(Cache::open(&source.folder.path.join(CACHE), fresh).map_err(usage)?))
+    let folder = &source.folder.path;
+    if !source.is_here() {
+        fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
+    }
+    Ok(Arc::new(Cache::open(&folder.join(CACHE), fresh).map_err(usage)?))
 }
 
 /// The recorded trials that can be judged again, and the others with the reason.

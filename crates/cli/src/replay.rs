@@ -49,23 +49,58 @@ pub(crate) fn end(tape: &Tape) {
     }
 }
 
-/// The recorded calls of a run, of the attempts that count.
-pub(crate) async fn tape(source: &mut RecordedRun) -> anyhow::Result<Tape> {
-    let path = cassette(&source.folder.path);
-    if !path.is_file() {
+/// Where a worker of a fleet keeps the calls of each run.
+pub(crate) fn of_worker(folder: Option<&Path>, worker: &str) -> anyhow::Result<Tape> {
+    let Some(folder) = folder else { return Ok(Tape::Off) };
+    let recorder = Recorder::in_folder(folder, worker)
+        .map_err(|error| usage(anyhow!("calls cannot be recorded in {}: {error}", folder.display())))?;
+    Ok(Tape::Record(Arc::new(recorder)))
+}
+
+/// The files of a run's calls: its own, or those that its workers wrote.
+fn cassettes(source: &RecordedRun, calls: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let own = cassette(&source.folder.path);
+    if calls.is_empty() && own.is_file() {
+        return Ok(vec![own]);
+    }
+    let mut found = Vec::new();
+    for path in calls {
+        if !path.is_dir() {
+            found.push(path.clone());
+            continue;
+        }
+        let of_run = llm::cassette::in_folder(path, source.run.as_str())
+            .map_err(|error| usage(anyhow!("{} cannot be read: {error}", path.display())))?;
+        found.extend(of_run);
+    }
+    if found.is_empty() && !calls.is_empty() {
         return Err(usage(anyhow!(
-            "run {} has no recording\nhint: `gabfest run … --record` keeps the calls of a run; workers of a coordinator record none",
+            "no worker has recorded a call of run {} there\nhint: workers record with `gabfest worker --record DIR`, into files that begin with the run's id",
             source.run
         )));
     }
+    if found.is_empty() {
+        let hint = if source.is_here() {
+            "`gabfest run … --record` keeps the calls of a run"
+        } else {
+            "name the files that its workers recorded (`gabfest worker --record DIR`) with --calls"
+        };
+        return Err(usage(anyhow!("run {} has no recording\nhint: {hint}", source.run)));
+    }
+    Ok(found)
+}
+
+/// The recorded calls of a run, of the attempts that count.
+pub(crate) async fn tape(source: &mut RecordedRun, calls: &[PathBuf]) -> anyhow::Result<Tape> {
+    let paths = cassettes(source, calls)?;
     let mut counted = HashMap::new();
     source
         .each(|exported| {
             counted.insert(exported.trial.trial_id.as_str().to_owned(), exported.trial.epoch);
         })
         .await?;
-    let recording = Recording::open(&path, &counted).map_err(usage)?;
-    if recording.is_cut() {
+    let recording = Recording::open(&paths, &counted).map_err(usage)?;
+    for path in recording.cut() {
         diagnostics::warn(&format!(
             "the last line of {} is cut, because the run was killed while it was written; that call is missing",
             path.display()

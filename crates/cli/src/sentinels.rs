@@ -1,7 +1,7 @@
 //! Sentinels: labelled conversations that the judge of a run judges too, to tell a changed judge from a changed agent.
 //!
-//! They are judged before the run begins, with the same seeds every night. The result is a file of the run's folder, from which its report,
-//! the history and comparisons take it.
+//! They are judged before the run begins, with the same seeds every night: by `gabfest run`, and for a fleet by `gabfest submit --watch`, with the
+//! judge of the settings there. The result is a file of the run's folder, from which its report, the history and comparisons take it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -75,6 +75,14 @@ pub(crate) async fn judge(
     let drift = sentinels::drift(&before, &night);
     let (run, file) = (run.to_string(), file.display().to_string());
     Ok(Some(Judged { version: VERSION, run, file, night, drift }))
+}
+
+/// For `submit` without `--watch`: nothing here would keep what the judge says.
+pub(crate) fn announce_unused(read: &Read) -> anyhow::Result<()> {
+    let Some(file) = &read.settings.sentinels else { return Ok(()) };
+    labels::read(&read.folder.join(file))?;
+    diagnostics::note(&format!("the sentinels of {} are judged by `gabfest submit --watch` only", file.display()));
+    Ok(())
 }
 
 async fn ask(

@@ -1,6 +1,6 @@
 //! The tables of the history, and their version.
 
-use sqlx::{SqliteConnection, query, query_scalar};
+use sqlx::{SqliteConnection, query, query_as};
 
 /// "gabh": tells a history from any other SQLite file.
 const APPLICATION_ID: i64 = 0x6761_6268;
@@ -31,9 +31,13 @@ impl From<sqlx::Error> for Refusal {
 
 /// Checks that the file is a history of this version or an earlier one. Returns its version; 0 for an empty file.
 pub(crate) async fn check(connection: &mut SqliteConnection) -> Result<i64, Refusal> {
-    let application: i64 = query_scalar("pragma application_id").fetch_one(&mut *connection).await?;
-    let version: i64 = query_scalar("pragma user_version").fetch_one(&mut *connection).await?;
-    let tables: i64 = query_scalar("select count(*) from sqlite_schema").fetch_one(connection).await?;
+    // One statement sees one state of the file, also while another process makes its tables.
+    let (application, version, tables): (i64, i64, i64) = query_as(
+        "select (select application_id from pragma_application_id), (select user_version from pragma_user_version),
+             count(*) from sqlite_schema",
+    )
+    .fetch_one(connection)
+    .await?;
     match (application, version) {
         (APPLICATION_ID, 0..=VERSION) => Ok(version),
         (APPLICATION_ID, _) => Err(Refusal::Foreign(NEWER)),

@@ -15,7 +15,7 @@ mod taped;
 
 pub use cache::Cache;
 pub use on_tape::{OnTape, Tape};
-pub use recorder::Recorder;
+pub use recorder::{Recorder, in_folder};
 pub use recording::{Error, Recording};
 pub use taped::Taped;
 

@@ -72,6 +72,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::reference::{number, rows, whole};
+
+    #[test]
+    fn the_bounds_are_those_of_scipy() {
+        for row in rows("bounds") {
+            let (pass, n, confidence) = (whole(&row[0]), whole(&row[1]), number(&row[2]));
+            let (low, high) = (lower_bound_at(pass, n, confidence), upper_bound_at(pass, n, confidence));
+            assert!(
+                (low - number(&row[3])).abs() < 1e-9 && (high - number(&row[4])).abs() < 1e-9,
+                "{row}: {low} {high}"
+            );
+        }
+    }
 
     #[test]
     fn the_bound_is_the_published_one() {

@@ -54,6 +54,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::reference::{number, rows, whole};
 
     #[test]
     fn few_scenarios_and_trials_that_agree_have_the_interval_of_their_trials() {
@@ -66,6 +67,19 @@ mod tests {
                 "{scenarios:?}"
             );
             assert_eq!(scope.scenarios, scenarios.iter().filter(|(_, n)| *n > 0).count() as u64);
+        }
+    }
+
+    #[test]
+    fn the_interval_is_that_of_scipy() {
+        for row in rows("clustered") {
+            let scenarios = row[0].as_array().unwrap().iter().map(|of| (whole(&of[0]), whole(&of[1])));
+            let (found, scope) = rate(scenarios);
+            assert!((scope.design_effect.unwrap() - number(&row[1])).abs() < 1e-9, "{row}: {scope:?}");
+            assert!(
+                (found.low - number(&row[2])).abs() < 1e-8 && (found.high - number(&row[3])).abs() < 1e-8,
+                "{row}: {found:?}"
+            );
         }
     }
 

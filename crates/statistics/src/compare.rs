@@ -56,6 +56,7 @@ pub fn compare(base: &Played, new: &Played, margin: f64) -> Comparison {
     let worse_cases = cases.iter().filter(|case| case.is_worse()).count() as u64;
     let verdict = match (worse_cases, rate.within) {
         (1.., _) | (_, Within::Worse) => CompareVerdict::Worse,
+        (0, Within::NotWorse) if rate.rose => CompareVerdict::Better,
         (0, Within::NotWorse) => CompareVerdict::NotWorse,
         (0, Within::CannotTell) => CompareVerdict::CannotTell,
     };
@@ -82,10 +83,11 @@ fn run_rate(cells: &Cells<'_>, margin: f64) -> RateFound {
     let found = rate::difference(&strata);
     let main = found.as_ref().map_or(Within::CannotTell, |found| found.within(margin));
     // Trials without a result must not decide: what is concluded has to hold whatever they would have said.
-    let holds = |of: fn(&rate::Stratum) -> rate::Stratum| {
+    let imputed = |of: fn(&rate::Stratum) -> rate::Stratum| {
         let imputed: Vec<rate::Stratum> = strata.iter().map(of).collect();
-        rate::difference(&imputed).is_some_and(|found| found.within(margin) == main)
+        rate::difference(&imputed)
     };
+    let holds = |of| imputed(of).is_some_and(|found| found.within(margin) == main);
     let undecided = strata.iter().any(|stratum| stratum.undecided_base + stratum.undecided_new > 0);
     let robust = match main {
         Within::NotWorse => !undecided || holds(rate::Stratum::worst_of_new),
@@ -93,6 +95,8 @@ fn run_rate(cells: &Cells<'_>, margin: f64) -> RateFound {
         Within::CannotTell => true,
     };
     let within = if robust { main } else { Within::CannotTell };
+    let rises = |found: Option<&Difference>| found.is_some_and(Difference::rose);
+    let rose = rises(found.as_ref()) && (!undecided || rises(imputed(rate::Stratum::worst_of_new).as_ref()));
     let bound = |of: fn(&rate::Stratum) -> rate::Stratum| {
         let imputed: Vec<rate::Stratum> = strata.iter().filter(|_| undecided).map(of).collect();
         rate::difference(&imputed).map(|found| found.difference)
@@ -101,6 +105,7 @@ fn run_rate(cells: &Cells<'_>, margin: f64) -> RateFound {
     RateFound {
         margin,
         within,
+        rose,
         cells: strata.len() as u64,
         quarantined: cells.quarantined(),
         scenarios: found.as_ref().map_or(0, |found| found.scenarios),

@@ -49,11 +49,24 @@ pub fn of<T: PartialEq + Copy>(pairs: &[(T, T)]) -> Rate {
 #[cfg(test)]
 mod tests {
     use super::of;
+    use crate::reference::{number, rows, whole};
 
     /// (both yes, first yes and second no, first no and second yes, both no), as in a table of two by two.
     fn table(counts: [usize; 4]) -> Vec<(bool, bool)> {
         let pairs = [(true, true), (true, false), (false, true), (false, false)];
         pairs.into_iter().zip(counts).flat_map(|(pair, count)| std::iter::repeat_n(pair, count)).collect()
+    }
+
+    #[test]
+    fn kappa_is_that_of_statsmodels() {
+        for row in rows("kappa") {
+            let counts = [0, 1, 2, 3].map(|place| whole(&row[0][place]) as usize);
+            let found = of(&table(counts));
+            let values = [found.estimate.unwrap(), found.low, found.high];
+            for (value, place) in values.into_iter().zip(1..) {
+                assert!((value - number(&row[place])).abs() < 1e-9, "{row}: {found:?}");
+            }
+        }
     }
 
     #[test]

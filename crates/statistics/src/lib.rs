@@ -46,6 +46,8 @@ pub mod objective;
 pub mod planning;
 pub mod quarantine;
 pub mod recurring;
+#[cfg(test)]
+mod reference;
 mod requirement;
 pub mod search;
 pub mod sentinels;

@@ -214,6 +214,7 @@ const MET: &str = "met";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reference::{number, rows, whole};
 
     /// A letter for each verdict: `m` met, `n` not met, `-` none. All are labelled met.
     fn night(verdicts: &str) -> NightSentinels {
@@ -242,6 +243,15 @@ mod tests {
         assert!(three.drifted && three.chance.is_some_and(|chance| chance < 0.01), "{three:?}");
         assert_eq!((three.changed[0].id.as_str(), three.changed[0].now.as_str()), ("s07", "not_met"));
         assert_eq!((three.agreement.estimate, three.agreement_before.estimate), (Some(0.7), Some(1.0)));
+    }
+
+    #[test]
+    fn the_chance_of_changes_is_that_of_scipy() {
+        for row in rows("sentinels") {
+            let [deviations, draws, changed, of] = [0, 1, 2, 3].map(|place| whole(&row[place]));
+            let found = Law::of(deviations, draws).at_least(changed, of);
+            assert!((found - number(&row[4])).abs() < 1e-9, "{row}: {found}");
+        }
     }
 
     #[test]

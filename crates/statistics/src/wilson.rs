@@ -41,6 +41,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::reference::{number, rows, whole};
 
     #[test]
     fn the_interval_is_the_published_one() {
@@ -60,6 +61,17 @@ mod tests {
             let rate = interval(pass, n);
             assert!((rate.low - low).abs() < 6e-4, "{pass} of {n}: low {} instead of {low}", rate.low);
             assert!((rate.high - high).abs() < 6e-4, "{pass} of {n}: high {} instead of {high}", rate.high);
+        }
+    }
+
+    #[test]
+    fn the_interval_is_that_of_scipy() {
+        for row in rows("wilson") {
+            let found = interval(whole(&row[0]), whole(&row[1]));
+            assert!(
+                (found.low - number(&row[2])).abs() < 1e-9 && (found.high - number(&row[3])).abs() < 1e-9,
+                "{row}: {found:?}"
+            );
         }
     }
 

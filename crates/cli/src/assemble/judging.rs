@@ -28,24 +28,11 @@ pub(crate) async fn judging(
     rerun: Rerun,
 ) -> anyhow::Result<Resources> {
     let mut endpoints = Endpoints::new(settings, tape.clone());
-    let usual = settings.roles.judge.as_deref().unwrap_or(MOCK);
-    let model = endpoints.chat(judge.unwrap_or(usual))?;
-    if let Some(reason) = model.absence() {
-        return Err(usage(anyhow!("the judge cannot be asked: endpoint {:?} has no key, {reason}", model.endpoint())));
+    let models = models(&mut endpoints, settings, judge, tape).await?;
+    if let Some(reason) = models.judge.absence() {
+        let endpoint = models.judge.endpoint();
+        return Err(usage(anyhow!("the judge cannot be asked: endpoint {endpoint:?} has no key, {reason}")));
     }
-    let mut by_type = BTreeMap::new();
-    if judge.is_none() {
-        for (model_type, name) in &settings.models {
-            by_type.insert(model_type.clone(), endpoints.chat(name)?);
-        }
-    }
-    let models = Models {
-        user_sim: Arc::clone(&model),
-        judge: model,
-        by_type,
-        scores: scores::models(&settings.scores, tape, &mut |name| endpoints.find(name)).await?,
-        judge_max_tokens: settings.roles.judge_max_tokens,
-    };
     let opened: Vec<_> = endpoints.opened.into_values().collect();
     let limits: Vec<_> = opened.iter().map(|endpoint| Arc::clone(endpoint.limit())).collect();
     Ok(Resources {
@@ -64,6 +51,34 @@ pub(crate) async fn judging(
         limits,
         unsettled: Box::new(move || opened.iter().map(|endpoint| endpoint.unsettled_nanos()).sum()),
         rerun: Some(rerun),
+    })
+}
+
+/// The judges of the settings. One without a key is absent.
+pub(crate) async fn judges(settings: &Settings) -> anyhow::Result<Models> {
+    models(&mut Endpoints::new(settings, Tape::Off), settings, None, &Tape::Off).await
+}
+
+async fn models(
+    endpoints: &mut Endpoints<'_>,
+    settings: &Settings,
+    judge: Option<&str>,
+    tape: &Tape,
+) -> anyhow::Result<Models> {
+    let usual = settings.roles.judge.as_deref().unwrap_or(MOCK);
+    let model = endpoints.chat(judge.unwrap_or(usual))?;
+    let mut by_type = BTreeMap::new();
+    if judge.is_none() {
+        for (model_type, name) in &settings.models {
+            by_type.insert(model_type.clone(), endpoints.chat(name)?);
+        }
+    }
+    Ok(Models {
+        user_sim: Arc::clone(&model),
+        judge: model,
+        by_type,
+        scores: scores::models(&settings.scores, tape, &mut |name| endpoints.find(name)).await?,
+        judge_max_tokens: settings.roles.judge_max_tokens,
     })
 }
 

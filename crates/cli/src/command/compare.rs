@@ -49,7 +49,7 @@ pub(crate) async fn compare(args: &Args) -> anyhow::Result<Exit> {
         Page::Html => stdout::document(&report::compare::html(&found)?)?,
     }
     Ok(match found.verdict {
-        CompareVerdict::NotWorse => Exit::Held,
+        CompareVerdict::Better | CompareVerdict::NotWorse => Exit::Held,
         CompareVerdict::Worse => Exit::GateFailed,
         CompareVerdict::CannotTell => Exit::NotEnoughEvidence,
     })

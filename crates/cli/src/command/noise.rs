@@ -11,6 +11,7 @@ use crate::{
     assemble,
     exit::{Exit, usage},
     noise_rounds,
+    recorded_run::Source,
     rejudged::{Rounds, agent_again, judge_again},
     screen::screen,
     settings, stdout,
@@ -41,6 +42,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
     config: Config,
     #[command(flatten)]
     capacity: Capacity,
@@ -65,7 +68,8 @@ pub(crate) async fn noise(args: Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, false)?;
     let slots = assemble::slots(&read, &args.capacity);
     let Args { judge_rounds, agent_rounds, fresh, partial, .. } = args;
-    let how = Rounds { judge: args.judge.as_deref(), rounds: judge_rounds, slots, fresh, partial };
+    let coordinator = args.source.coordinator();
+    let how = Rounds { judge: args.judge.as_deref(), rounds: judge_rounds, slots, fresh, partial, coordinator };
     let judged = judge_again(&args.run, &read, &how).await?;
     let replayed = match agent_rounds {
         0 => None,

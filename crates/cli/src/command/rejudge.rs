@@ -22,7 +22,7 @@ use crate::{
     exit::{Exit, usage},
     finish::Shown,
     play,
-    recorded_run::RecordedRun,
+    recorded_run::{RecordedRun, Source},
     rejudged, replay,
     run_folder::RunFolder,
     settings, stdout,
@@ -52,6 +52,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "N", value_parser = whole::<u32>(u64::from(*SLOTS.start())..=u64::from(*SLOTS.end())))]
     slots: Option<u32>,
     #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
     config: Config,
     #[command(flatten)]
     max_cost: MaxCost,
@@ -75,7 +77,7 @@ pub(crate) async fn rejudge(args: Args) -> anyhow::Result<Exit> {
             if all.is_empty() { "none".to_owned() } else { all.join(", ") }
         )));
     }
-    let mut source = RecordedRun::open(&args.run).await?;
+    let mut source = RecordedRun::open(&args.run, args.source.coordinator()).await?;
     let usable = rejudged::usable(&mut source, args.partial).await;
     let (usable, left_out) = match usable {
         Ok(found) => found,

@@ -2,7 +2,7 @@
 
 mod replayed;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use llm::cassette::Tape;
 use record::call::Spend;
@@ -20,6 +20,7 @@ use crate::{
     past::Lookback,
     plan, play, preflight,
     regression::Baseline,
+    remote::Identity,
     replay,
     run_folder::RunFolder,
     sentinels, settings,
@@ -49,6 +50,14 @@ pub(crate) struct Args {
     /// Answer every call from this recorded run (a folder or an id) and make none; without PATH, its own scenarios are played
     #[arg(long, value_name = "RUN", conflicts_with_all = ["baseline", "labels"])]
     replay: Option<String>,
+    /// With --replay: get the recorded run from this coordinator; a run in a local folder takes precedence
+    #[arg(long, value_name = "URL", requires = "replay")]
+    coordinator: Option<String>,
+    #[command(flatten)]
+    identity: Identity,
+    /// With --replay: the calls that workers recorded (`gabfest worker --record DIR`), as files or folders; repeat for several
+    #[arg(long, value_name = "PATH", requires = "replay")]
+    calls: Vec<PathBuf>,
     #[command(flatten)]
     keeping: Keeping,
     #[command(flatten)]

@@ -4,17 +4,17 @@ use anyhow::anyhow;
 use record::call::Spend;
 use scenario::RunId;
 
-use super::watch;
+use super::watch::{self, Kept};
 use crate::{
     args::{Capacity, Config, LONGEST_SECONDS, Output, Selection, whole},
-    assemble,
+    assemble::{self, judging},
     budget::{self, MaxCost},
     client, clock,
     exit::{Exit, usage},
     history_file::Keeping,
     past::Lookback,
     patience::Patience,
-    plan, regression, remote, run_folder, settings, stdout,
+    plan, regression, remote, run_folder, sentinels, settings, stdout,
 };
 
 #[derive(Debug, clap::Args)]
@@ -74,6 +74,12 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
     regression::announce_unused(read.settings.gates.regression.as_ref());
     let run = args.run.clone().map_or_else(clock::new_run_id, RunId::new);
     let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
+    let watched = match args.watch {
+        true => {
+            sentinels::judge(&read, &judging::judges(&read.settings).await?, slots, &run, &args.keeping.place).await?
+        }
+        false => sentinels::announce_unused(&read).map(|()| None)?,
+    };
     let patience = if args.watch { Patience::seconds(args.patience) } else { Patience::NONE };
     client::submit(&mut client, &run, &plan, (Spend::default(), max_cost), patience).await?;
     if !args.watch {
@@ -81,6 +87,6 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Held);
     }
     let past = Lookback::of(&args.keeping.place, &read);
-    let kept = (&args.keeping, &read.settings.labels, &past);
+    let kept = Kept { keeping: &args.keeping, labels: &read.settings.labels, past: &past, watched: watched.as_ref() };
     watch::to_its_end(client, &run, &args.output, kept, patience).await
 }

@@ -1,8 +1,8 @@
 //! `gabfest watch`: follow a run on a coordinator to its end, then write its report.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use scenario::RunId;
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
     patience::Patience,
     remote,
     run_folder::{self, RUNS},
+    sentinels::Judged,
     signals::Interrupts,
     stdout,
 };
@@ -42,16 +43,27 @@ pub(crate) struct Args {
 pub(crate) async fn watch(args: Args) -> anyhow::Result<Exit> {
     let client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
     let past = Lookback::without_settings(&args.keeping.place);
-    let kept = (&args.keeping, &BTreeMap::new(), &past);
+    let kept = Kept { keeping: &args.keeping, labels: &BTreeMap::new(), past: &past, watched: None };
     to_its_end(client, &RunId::new(args.run), &args.output, kept, Patience::seconds(args.patience)).await
 }
 
-/// Follows a run, writes its report, and stores it in the history with the labels of the settings, for `submit --watch` too.
+/// What the report and the history of a run get besides its trials.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kept<'a> {
+    pub(crate) keeping: &'a Keeping,
+    /// Of the settings.
+    pub(crate) labels: &'a BTreeMap<String, String>,
+    pub(crate) past: &'a Lookback,
+    /// The sentinels that were judged before the run.
+    pub(crate) watched: Option<&'a Judged>,
+}
+
+/// Follows a run, writes its report, and stores it in the history, for `submit --watch` too.
 pub(crate) async fn to_its_end(
     mut client: Client,
     run: &RunId,
     output: &Output,
-    (keeping, labels, past): (&Keeping, &BTreeMap<String, String>, &Lookback),
+    Kept { keeping, labels, past, watched }: Kept<'_>,
     patience: Patience,
 ) -> anyhow::Result<Exit> {
     let folder = output.out.clone().unwrap_or_else(|| Path::new(RUNS).join(run.as_str()));
@@ -65,6 +77,10 @@ pub(crate) async fn to_its_end(
         ))?;
         return Ok(Exit::Interrupted);
     };
+    if let Some(watched) = watched {
+        fs::create_dir_all(&folder).with_context(|| format!("failed to make {}", folder.display()))?;
+        watched.write(&folder)?;
+    }
     let shown = Shown { quiet, baseline: None, past: Some(past) };
     let exit = tokio::select! {
         exit = finish::report(&mut client, run, &folder, shown, &last.trouble, patience) => exit,

@@ -1,6 +1,6 @@
 //! `gabfest worker`: play trials for a coordinator until SIGTERM.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use record::count::plural;
@@ -15,7 +15,7 @@ use crate::{
     judges,
     observed::{self, Observed},
     remote::{self, Remote},
-    settings,
+    replay, settings,
     signals::Interrupts,
     stderr::say,
 };
@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// The URL of an OpenAI-compatible server that plans may name as an agent; repeat for several
     #[arg(short, long = "agent", value_name = "URL")]
     agents: Vec<String>,
+    /// Keep every call to agents and models in this folder, a file for each run, for `gabfest run --replay RUN --calls DIR`
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     config: Config,
     #[command(flatten)]
@@ -54,7 +57,8 @@ pub(crate) async fn worker(args: Args) -> anyhow::Result<Exit> {
     let name = args.name.unwrap_or_else(observed::instance);
     let mut observed = Observed::start("gabfest-worker", &name, &args.page).await?;
     observed.serve(observed.health_of_worker())?;
-    let resources = assemble::resources(&read, &args.agents, &args.capacity, Some(&observed)).await?;
+    let tape = replay::of_worker(args.record.as_deref(), &name)?;
+    let resources = assemble::resources_on(&tape, &read, &args.agents, &args.capacity, Some(&observed)).await?;
     judges::announce_worker(&resources.models)?;
     assemble::open_tool_server(&resources, &args.page).await?;
     let timing = Timing {
@@ -91,6 +95,7 @@ pub(crate) async fn worker(args: Args) -> anyhow::Result<Exit> {
     let slots = plural(u64::from(config.slots), "slot", "slots");
     say(&format!("worker {name}: {slots}, coordinator {}", args.coordinator));
     let worked = Worker::new(config, resources).run(channel, drain).await;
+    replay::end(&tape);
     observed.end().await;
     worked.context("failed to work")?;
     Ok(Exit::Held)

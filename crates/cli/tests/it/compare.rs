@@ -56,7 +56,7 @@ fn two_runs_are_compared_whatever_their_agents_are_called() {
 
     // The way back is an improvement, and not worse.
     let back = place.run(&["compare", "bad", "good", "--format", "markdown"]);
-    assert!(back.code == 0 && back.stdout.starts_with("# ✅ NOT WORSE"), "{}", back.stdout);
+    assert!(back.code == 0 && back.stdout.starts_with("# ✅ BETTER"), "{}", back.stdout);
     let page = place.run(&["compare", "bad", "good", "--format", "html"]);
     assert!(page.code == 0 && page.stdout.starts_with("<!doctype html>"), "{}", page.stdout);
 }

@@ -20,6 +20,7 @@ mod doors;
 mod downloads;
 mod first_run;
 mod fleet;
+mod four_answers;
 mod gates;
 mod helper_types;
 mod history;

@@ -14,6 +14,7 @@ mod decided;
 mod house;
 mod loads;
 mod money;
+mod nights;
 mod search;
 mod transcripts;
 

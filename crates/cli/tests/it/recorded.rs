@@ -1,14 +1,17 @@
 //! `run --record`, `run --replay` and `rejudge`: no live call, the same verdicts, and the verdicts of another judge.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    process::Stdio,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use serde_json::{Value, json};
 
 use crate::{
-    process::{Ended, Place},
+    process::{Ended, Place, Process},
     server::{Asked, says, serve, streams},
 };
 
@@ -155,6 +158,59 @@ fn a_replay_makes_no_call_and_gives_every_verdict_byte_for_byte() {
     let resumed = place.run(&["resume", "again"]);
     assert_eq!(resumed.code, 2);
     assert!(resumed.stderr.contains("start it again with `gabfest run --replay"), "{}", resumed.stderr);
+}
+
+/// Two workers record; one of them is killed while it plays.
+#[test]
+fn a_recorded_run_of_a_fleet_is_replayed_and_judged_again() {
+    let asked = Arc::new(AtomicU64::new(0));
+    let place = place(&shop(&asked));
+    let (_coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
+    let at = ["--coordinator", &address];
+    let worker = |name: &str| {
+        let args = ["worker", "--name", name, "--slots", "4", "--record", "calls", "--config", "gabfest.yaml"];
+        let mut command = place.gabfest(&[&args[..], &at].concat());
+        Process(command.env("GABFEST_TEST_SHOP_KEY", KEY).stderr(Stdio::null()).spawn().unwrap())
+    };
+    let mut first = worker("rack/1");
+    let _second = worker("rack/2");
+    let args = ["submit", "parcel.scenario.yaml", "--repeats", "30", "--run", "night", "--agent", "streamed"];
+    assert_eq!(run(&place, &[&args[..], &at].concat()).code, 0);
+    let play = (0..12_000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        asked.load(Ordering::SeqCst) >= 60
+    });
+    assert!(play, "the workers play");
+    first.kill();
+    let watched = place.run(&[&["watch", "night", "--quiet", "--out", "night"], &at[..]].concat());
+    assert_eq!(watched.code, 0, "{}\n{}", watched.stdout, watched.stderr);
+    let files: Vec<String> = std::fs::read_dir(place.path().join("calls"))
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(files.len() == 2 && files.contains(&"night.rack=2f1.calls.jsonl".to_owned()), "{files:?}");
+    let calls = asked.load(Ordering::SeqCst);
+
+    let missing = place.run(&[&["run", "--replay", "night"], &at[..]].concat());
+    assert!(missing.code == 2 && missing.stderr.contains("--calls"), "{}", missing.stderr);
+    let replayed = place.run(&[&["run", "--replay", "night", "--calls", "calls", "--out", "again"], &at[..]].concat());
+    assert_eq!(replayed.code, 0, "{}\n{}", replayed.stdout, replayed.stderr);
+    assert!(
+        replayed.stdout.contains("30 of 30 verdicts are the same byte for byte; no call was made"),
+        "{}",
+        replayed.stdout
+    );
+    assert_eq!(verdicts(&place, "again"), verdicts(&place, "night"));
+    assert_eq!(asked.load(Ordering::SeqCst), calls, "zero live calls");
+    let nowhere = place.run(&[&["run", "--replay", "night", "--calls", "again"], &at[..]].concat());
+    assert!(nowhere.code == 2 && nowhere.stderr.contains("no worker has recorded a call"), "{}", nowhere.stderr);
+
+    let judged = run(&place, &[&["rejudge", "night", "--judge", "mock", "--out", "judged"], &at[..]].concat());
+    assert_eq!(judged.code, 0, "{}\n{}", judged.stdout, judged.stderr);
+    assert_eq!(asked.load(Ordering::SeqCst), calls, "the mock judges, and nobody else is asked");
+    let noise = run(&place, &[&["noise", "night", "--judge", "mock", "--judge-rounds", "2"], &at[..]].concat());
+    assert!(noise.code == 0 && noise.stdout.contains("judge"), "{}\n{}", noise.stdout, noise.stderr);
+    assert_eq!(asked.load(Ordering::SeqCst), calls);
 }
 
 #[test]

@@ -72,6 +72,30 @@ fn a_judge_that_changed_is_told_from_the_agent() {
     assert!(compared.stdout.contains("alike in both runs"), "{}", compared.stdout);
 }
 
+/// The submitter judges them: its history knows the nights before.
+#[test]
+fn sentinels_of_a_fleet_are_judged_where_it_is_watched() {
+    let place = Place::new();
+    place.write("greeting.scenario.yaml", SCENARIO);
+    place.write("sentinels.jsonl", &sentinels());
+    night(&place, "{}", "n1");
+    night(&place, "{}", "n2");
+    let (_coordinator, address) = place.serve(&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
+    let _worker = place.start(&["worker", "--coordinator", &address, "--config", "gabfest.yaml"]);
+    let at = ["--coordinator", &address];
+    let submit = ["submit", "greeting.scenario.yaml", "--repeats", "4"];
+    let watched = |out: &str| place.run(&[&submit[..], &at, &["--watch", "--history", "h.db", "--out", out]].concat());
+    let same = watched("n3");
+    assert!(same.code == 0 && same.stdout.contains("the judge did not change"), "{}{}", same.stdout, same.stderr);
+    let settings = std::fs::read_to_string(place.path().join("gabfest.yaml")).unwrap();
+    place.write("gabfest.yaml", &settings.replace("judge: {}", "judge: { sensitivity: 0.0 }"));
+    let changed = watched("n4");
+    assert!(changed.stdout.contains("he judge changed, not the agent"), "{}{}", changed.stdout, changed.stderr);
+    assert_eq!(place.json("n4/sentinels.json")["drift"]["nights"], 3, "n3 is in the history");
+    let sent = place.run(&[&submit[..], &at].concat());
+    assert!(sent.code == 0 && sent.stderr.contains("`gabfest submit --watch` only"), "{}", sent.stderr);
+}
+
 #[test]
 fn a_faulty_file_of_sentinels_is_found_before_anything_is_played() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! docs/tutorial.md, docs/load.md, docs/compare.md, docs/history.md, docs/plan.md, docs/replay.md and a section of docs/operations.md are correct: their files are written, their commands run, and the output is compared.
+//! docs/tutorial.md, docs/load.md, docs/compare.md, docs/history.md, docs/plan.md, docs/replay.md, docs/may-we-ship.md and a
+//! section of docs/operations.md are correct: their files are written, their commands run, and the output is compared.
 //!
 //! A block whose info string names a file (` ```yaml gabfest.yaml `) is that file. In a `console` block, lines after `$
 //! ` are commands and the lines below each are its output; a line `…` matches any number of lines. Times and the names
@@ -14,6 +15,7 @@ const COMPARE: &str = include_str!("../../../../docs/compare.md");
 const HISTORY: &str = include_str!("../../../../docs/history.md");
 const REPLAY: &str = include_str!("../../../../docs/replay.md");
 const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+const MAY_WE_SHIP: &str = include_str!("../../../../docs/may-we-ship.md");
 const PLAN: &str = include_str!("../../../../docs/plan.md");
 /// The port of the tutorial's agent, and of the coordinator. The test takes a free one, because tests run side by side.
 const PORT: &str = "8090";
@@ -44,6 +46,11 @@ fn every_command_of_the_page_on_the_history_prints_what_the_page_says() {
 #[test]
 fn every_command_of_the_page_on_plans_prints_what_the_page_says() {
     assert!(play(PLAN) >= 4);
+}
+
+#[test]
+fn every_command_of_may_we_ship_prints_what_the_page_says() {
+    assert!(play(MAY_WE_SHIP) >= 10);
 }
 
 #[test]
@@ -169,7 +176,7 @@ fn masked(line: &str, numbers_vary: bool) -> String {
 
 /// The id of a run, such as `20261124-011123-cc5e`, perhaps with punctuation behind it.
 fn is_run(word: &str) -> bool {
-    let parts: Vec<&str> = word.split('-').collect();
+    let parts: Vec<&str> = word.trim_start_matches('(').split('-').collect();
     let is_number = |part: &str, digits: usize| part.len() == digits && part.chars().all(digit);
     matches!(parts[..], [day, time, _] if is_number(day, 8) && is_number(time, 6))
 }

@@ -70,6 +70,30 @@ async fn runs_that_end_at_the_same_moment_are_all_kept() {
     assert_eq!(all(&path).await.len(), 8);
 }
 
+/// Each reader checks the file while a writer makes its tables.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_file_is_never_seen_half_made() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..40 {
+        let path = folder.path().join(format!("{round}.db"));
+        let open = |path: std::path::PathBuf| async move { History::open(&path).await.map(drop) };
+        let read = |path: std::path::PathBuf| async move {
+            loop {
+                match History::read(&path).await {
+                    // Not made yet.
+                    Err(Error::Missing(_)) => tokio::task::yield_now().await,
+                    other => return other.map(drop),
+                }
+            }
+        };
+        let readers: Vec<_> = (0..3).map(|_| tokio::spawn(read(path.clone()))).collect();
+        let writers: Vec<_> = (0..3).map(|_| tokio::spawn(open(path.clone()))).collect();
+        for done in readers.into_iter().chain(writers) {
+            done.await.unwrap().unwrap();
+        }
+    }
+}
+
 #[tokio::test]
 async fn runs_from_elsewhere_are_added_once_and_never_undo_an_end() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Reads a cassette and answers calls from it. Only an index is in memory; a line is read when it answers.
+//! Reads the cassettes of a run and answers calls from them. Only an index is in memory; a line is read when it answers.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -34,14 +34,13 @@ pub enum Error {
 /// The calls of a recorded run.
 #[derive(Debug)]
 pub struct Recording {
-    path: PathBuf,
-    file: Mutex<File>,
+    files: Vec<(PathBuf, Mutex<File>)>,
     calls: Vec<Indexed>,
     by_trial: HashMap<String, Vec<u32>>,
     /// By trial: the attempt that asks now, and the calls that it has had.
     used: Mutex<HashMap<String, (u32, HashSet<u32>)>>,
-    /// The last line was cut.
-    is_cut: bool,
+    /// Files whose last line was cut.
+    cut: Vec<PathBuf>,
 }
 
 /// A call, and where its line is.
@@ -51,18 +50,27 @@ struct Indexed {
     role: Box<str>,
     turn: u32,
     call: u32,
+    file: u32,
     from: u64,
     bytes: u32,
 }
 
 impl Recording {
-    /// Reads the index. Of each trial only one attempt answers: the one that `counted` names, or else the last one. A last line
+    /// Reads the index of all files: each worker of a fleet has written its own. Of each trial only one attempt answers: the one that `counted` names, or else the last one. A last line
     /// without its end is left out, since its process was killed while it wrote it.
     ///
     /// # Errors
-    /// The file cannot be read, or a line is no recorded call.
-    pub fn open(path: &Path, counted: &HashMap<String, u32>) -> Result<Self, Error> {
-        let (calls, is_cut) = read(path)?;
+    /// A file cannot be read, or a line is no recorded call.
+    pub fn open<P: AsRef<Path>>(paths: &[P], counted: &HashMap<String, u32>) -> Result<Self, Error> {
+        let (mut files, mut calls, mut cut) = (Vec::new(), Vec::new(), Vec::new());
+        for (file, path) in (0_u32..).zip(paths) {
+            let path = path.as_ref();
+            let (of_file, is_cut) = read(path)?;
+            calls.extend(of_file.into_iter().map(|(place, from, bytes)| (place, file, from, bytes)));
+            cut.extend(is_cut.then(|| path.to_owned()));
+            let open = File::open(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+            files.push((path.to_owned(), Mutex::new(open)));
+        }
         let mut last: HashMap<&str, u32> = HashMap::new();
         for (place, ..) in &calls {
             let attempt = last.entry(&place.trial).or_default();
@@ -75,21 +83,19 @@ impl Recording {
         let chosen: Vec<bool> = calls.iter().map(|(place, ..)| answers(place)).collect();
         let mut by_trial: HashMap<String, Vec<u32>> = HashMap::new();
         let mut kept = Vec::new();
-        for ((place, from, bytes), _) in calls.into_iter().zip(chosen).filter(|(_, chosen)| *chosen) {
+        for ((place, file, from, bytes), _) in calls.into_iter().zip(chosen).filter(|(_, chosen)| *chosen) {
             let Place { key, role, model: _, trial, attempt: _, turn, call } = place;
             let number = u32::try_from(kept.len()).unwrap_or(u32::MAX);
             by_trial.entry(trial).or_default().push(number);
-            kept.push(Indexed { key, role: role.into_boxed_str(), turn, call, from, bytes });
+            kept.push(Indexed { key, role: role.into_boxed_str(), turn, call, file, from, bytes });
         }
-        let file = File::open(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
-        let (file, used) = (Mutex::new(file), Mutex::default());
-        Ok(Self { path: path.to_owned(), file, calls: kept, by_trial, used, is_cut })
+        Ok(Self { files, calls: kept, by_trial, used: Mutex::default(), cut })
     }
 
-    /// Whether the last line was cut: the call that it held is missing.
+    /// The files whose last line was cut: the call that it held is missing.
     #[must_use]
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
+    pub fn cut(&self) -> &[PathBuf] {
+        &self.cut
     }
 
     /// How many calls can be answered.
@@ -198,7 +204,8 @@ impl Recording {
 
     fn line(&self, number: u32) -> io::Result<Line> {
         let indexed = self.calls.get(number as usize).ok_or(io::ErrorKind::NotFound)?;
-        line_at(&self.file, &self.path, indexed.from, indexed.bytes)
+        let (path, file) = self.files.get(indexed.file as usize).ok_or(io::ErrorKind::NotFound)?;
+        line_at(file, path, indexed.from, indexed.bytes)
     }
 }
 

@@ -73,7 +73,7 @@ impl Place {
 
     fn replaying(&self, counted: &[(&str, u32)]) -> Arc<dyn Chat> {
         let counted = counted.iter().map(|(trial, attempt)| ((*trial).to_owned(), *attempt)).collect();
-        let recording = Recording::open(&self.path(), &counted).unwrap();
+        let recording = Recording::open(&[self.path()], &counted).unwrap();
         Tape::Replay(Arc::new(recording)).chat(self.model.clone())
     }
 
@@ -152,22 +152,63 @@ async fn a_cut_line_is_left_out_and_a_broken_one_is_refused() {
     live.ask(&request("b", "t", 1, 1)).await.unwrap();
     let whole = std::fs::read_to_string(place.path()).unwrap();
     std::fs::write(place.path(), &whole[..whole.len() - 9]).unwrap();
-    let recording = Recording::open(&place.path(), &HashMap::new()).unwrap();
-    assert_eq!((recording.len(), recording.is_cut()), (1, true));
+    let recording = Recording::open(&[place.path()], &HashMap::new()).unwrap();
+    assert_eq!((recording.len(), recording.cut()), (1, &[place.path()][..]));
     // A run that goes on appends behind the last whole line.
     place.recording().ask(&request("c", "t", 1, 2)).await.unwrap();
-    let recording = Recording::open(&place.path(), &HashMap::new()).unwrap();
-    assert_eq!((recording.len(), recording.is_cut()), (2, false));
+    let recording = Recording::open(&[place.path()], &HashMap::new()).unwrap();
+    assert_eq!((recording.len(), recording.cut()), (2, &[][..]));
 
     std::fs::write(place.path(), whole.replacen("\"role\"", "\"rule\"", 1)).unwrap();
-    let error = Recording::open(&place.path(), &HashMap::new()).unwrap_err().to_string();
+    let error = Recording::open(&[place.path()], &HashMap::new()).unwrap_err().to_string();
     assert!(
         error.contains("line 2 of") && error.contains("missing field `role`") && error.contains("hint:"),
         "{error}"
     );
     std::fs::write(place.path(), "{\"cassette\":2}\n").unwrap();
-    let error = Recording::open(&place.path(), &HashMap::new()).unwrap_err().to_string();
+    let error = Recording::open(&[place.path()], &HashMap::new()).unwrap_err().to_string();
     assert!(error.contains("is a cassette of version 2, and must be one of version 1"), "{error}");
+}
+
+/// The second worker plays what the first one has lost.
+#[tokio::test]
+async fn workers_record_each_run_to_files_of_their_own_that_replay_together() {
+    let place = Place::new();
+    let folder = place.folder.path().join("calls");
+    let worker = |name: &str| {
+        let recorder = Recorder::in_folder(&folder, name).unwrap();
+        Tape::Record(Arc::new(recorder)).chat(place.model.clone())
+    };
+    let of = |run: &str, request: Request| {
+        let mut request = request;
+        request.context.run = run.to_owned();
+        request
+    };
+    let (one, two) = (worker("rack/1"), worker("rack/2"));
+    one.ask(&of("night", request("a", "t", 1, 0))).await.unwrap();
+    one.ask(&of("night", request("a", "u", 1, 0))).await.unwrap();
+    one.ask(&of("night.2", request("a", "t", 1, 0))).await.unwrap();
+    two.ask(&of("night", request("a", "t", 2, 0))).await.unwrap();
+    // More runs than files are kept open.
+    for run in 0..20 {
+        one.ask(&of(&format!("other-{run}"), request("a", "t", 1, 0))).await.unwrap();
+    }
+    one.ask(&of("night", request("b", "u", 1, 1))).await.unwrap();
+    let files = in_folder(&folder, "night").unwrap();
+    let names: Vec<_> = files.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["night.rack=2f1.calls.jsonl", "night.rack=2f2.calls.jsonl"],
+        "those of night.2 are another run's"
+    );
+    let counted = [("t".to_owned(), 2), ("u".to_owned(), 1)].into();
+    let recording = Recording::open(&files, &counted).unwrap();
+    assert_eq!(recording.len(), 3);
+    let replayed = Tape::Replay(Arc::new(recording)).chat(place.model.clone());
+    for (asked, answer) in [("t", "answer 4"), ("u", "answer 2")] {
+        assert_eq!(replayed.ask(&request("a", asked, 7, 0)).await.unwrap().text, answer);
+    }
+    assert_eq!(replayed.ask(&request("b", "u", 7, 0)).await.unwrap().text, "answer 25");
 }
 
 #[tokio::test]

@@ -101,7 +101,7 @@ type Case = (&'static str, fn() -> Comparison, CompareVerdict);
 
 const CASES: [Case; 4] = [
     ("worse", worse, CompareVerdict::Worse),
-    ("better", better, CompareVerdict::NotWorse),
+    ("better", better, CompareVerdict::Better),
     ("same", same, CompareVerdict::NotWorse),
     ("too_few", too_few, CompareVerdict::CannotTell),
 ];

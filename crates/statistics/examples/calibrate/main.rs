@@ -7,8 +7,10 @@
 mod chance;
 mod corrected;
 mod early;
+mod figures;
 mod intervals;
 mod lists;
+mod nights;
 mod noise;
 mod sheet;
 mod slots;
@@ -26,7 +28,9 @@ fn main() -> ExitCode {
     let mut sheet = Sheet::new(experiments, seed);
     intervals::calibrate(&mut sheet);
     two_runs::calibrate(&mut sheet);
+    nights::calibrate(&mut sheet);
     lists::calibrate(&mut sheet);
+    figures::calibrate(&mut sheet);
     early::calibrate(&mut sheet);
     suites::calibrate(&mut sheet);
     noise::calibrate(&mut sheet);

@@ -39,6 +39,8 @@ pub(crate) fn calibrate(sheet: &mut Sheet) {
     ] {
         let found = sheet.share(|chance| verdict(&strata(chance, SCENARIOS, 0.0, night), DROP) == Within::Worse);
         sheet.line(format!("A/A called worse: {scenarios}, {called}"), Required::AtMost(CHANCE), found, "");
+        let found = sheet.share(|chance| rose(&strata(chance, SCENARIOS, 0.0, night)));
+        sheet.line(format!("A/A called better: {scenarios}, {called}"), Required::AtMost(CHANCE / 2.0), found, "");
     }
     let found =
         sheet.share(|chance| verdict(&strata(chance, SCENARIOS, 0.0, Night::OfAll(0.3)), DROP) == Within::Worse);
@@ -121,6 +123,10 @@ fn moved(rate: f64, logit: f64) -> f64 {
 
 fn verdict(strata: &[Stratum], margin: f64) -> Within {
     difference(strata).map_or(Within::CannotTell, |found| found.within(margin))
+}
+
+fn rose(strata: &[Stratum]) -> bool {
+    difference(strata).is_some_and(|found| found.rose())
 }
 
 fn paired_finds(strata: &[Stratum]) -> bool {

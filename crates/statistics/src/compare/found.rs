@@ -42,6 +42,8 @@ pub struct Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompareVerdict {
+    /// The success rate rose, and no case is worse.
+    Better,
     /// The success rate fell by less than the margin, and no case is worse.
     NotWorse,
     /// The success rate fell, or a case is worse.
@@ -55,6 +57,9 @@ pub enum CompareVerdict {
 pub struct RateFound {
     pub margin: f64,
     pub within: Within,
+    /// The rate is higher, and the chance of a difference as large is at most 1 in 20, whatever the undecided trials would have said.
+    #[serde(default)]
+    pub rose: bool,
     /// Cases that are compared, and their scenarios.
     pub cells: u64,
     pub scenarios: u64,

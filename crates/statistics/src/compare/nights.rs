@@ -90,12 +90,16 @@ fn strata(before: &Night, after: &Night) -> Vec<Stratum> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::rate::Within;
+    use crate::{
+        compare::rate::Within,
+        reference::{number, rows},
+    };
 
     fn rate(difference: f64, half: f64) -> RateFound {
         RateFound {
             margin: 0.03,
             within: Within::CannotTell,
+            rose: false,
             cells: 2,
             quarantined: 0,
             scenarios: 2,
@@ -125,12 +129,22 @@ mod tests {
         let of = |difference| NightsFound::of(&nights, &rate(difference, 0.02)).unwrap();
         assert!(!of(-0.08).beyond && of(-0.3).beyond, "{:?} {:?}", of(-0.08), of(-0.3));
         assert!((of(-0.3).usual - (0.0145_f64 / 9.0).sqrt()).abs() < 1e-12, "{:?}", of(-0.3));
-        // SciPy: 2 * stats.t(6).cdf(-0.1 / (0.0145 / 9) ** 0.5)
-        assert!((of(-0.1).chance - 0.047_075_189_201_8).abs() < 1e-9, "{:?}", of(-0.1));
         // Two small runs differ by more than the nights.
         assert!(!NightsFound::of(&nights, &rate(-0.3, 0.5)).unwrap().beyond);
         assert_eq!(NightsFound::of(&nights[..5], &rate(-0.3, 0.02)), None);
         assert_eq!(of(0.0).chance, 1.0);
+    }
+
+    #[test]
+    fn the_chance_is_that_of_scipy() {
+        for row in rows("nights") {
+            let differences: Vec<f64> = row[0].as_array().unwrap().iter().map(number).collect();
+            let found = NightsFound::of(&differences, &rate(number(&row[1]), REACH * number(&row[2]))).unwrap();
+            assert!(
+                (found.usual - number(&row[3])).abs() < 1e-12 && (found.chance - number(&row[4])).abs() < 1e-9,
+                "{row}: {found:?}"
+            );
+        }
     }
 
     /// Nights with planted effects and an agent that does not change: at most 1 in 20 differences is beyond.

@@ -105,6 +105,13 @@ impl Difference {
         }
     }
 
+    /// The rate is higher, and the chance of a difference as large is at most [`CHANCE`]. It asks for more than the end of the interval, because
+    /// nothing is lost if a small rise is not named.
+    #[must_use]
+    pub fn rose(&self) -> bool {
+        self.low > 0.0 && self.chance_if_equal() <= CHANCE
+    }
+
     /// The chance, two-sided, of a difference as large if the rates are equal.
     #[must_use]
     pub fn chance_if_equal(&self) -> f64 {

@@ -105,7 +105,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::compare::exact::{fisher, sign_test};
+    use crate::{
+        compare::exact::{fisher, sign_test},
+        reference::{number, rows, whole},
+    };
 
     fn cell(base: (u64, u64), new: (u64, u64)) -> Stratum {
         Stratum { base_pass: base.0, base_trials: base.1, new_pass: new.0, new_trials: new.1, ..Stratum::default() }
@@ -123,6 +126,18 @@ mod tests {
         ];
         let found = stratified(&rabbits).unwrap();
         assert!((found.chance - 0.039_944_903_581_267).abs() < 1e-12 && found.base == Ordering::Greater, "{found:?}");
+    }
+
+    #[test]
+    fn the_chance_is_that_of_scipy() {
+        for row in rows("stratified") {
+            let cells = row[0].as_array().unwrap().iter().map(|of| {
+                let [base, n, new, m] = [0, 1, 2, 3].map(|place| whole(&of[place]));
+                cell((base, n), (new, m))
+            });
+            let found = stratified(&cells.collect::<Vec<_>>()).unwrap();
+            assert!((found.chance - number(&row[1])).abs() < 1e-9, "{row}: {found:?}");
+        }
     }
 
     #[test]

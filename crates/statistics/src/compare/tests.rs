@@ -148,6 +148,22 @@ fn a_margin_is_kept_by_many_equal_trials_and_open_with_few() {
 }
 
 #[test]
+fn a_rate_that_rose_is_better_unless_trials_without_a_result_made_it_rise() {
+    let names: Vec<String> = (0..30).map(|number| format!("s{number}")).collect();
+    let verdict = |base: &'static str, new: &'static str| {
+        let cells = |outcomes: &'static str| -> Vec<(&str, Option<&str>, &str)> {
+            names.iter().map(|name| (name.as_str(), None, outcomes)).collect()
+        };
+        let found = compare(&run("a", 1, &cells(base)), &run("b", 2, &cells(new)), 0.03);
+        (found.verdict, found.rate.rose)
+    };
+    assert_eq!(verdict("xx...", "....."), (CompareVerdict::Better, true));
+    assert_eq!(verdict("xx...", "....?"), (CompareVerdict::Better, true));
+    assert_eq!(verdict("x????", ".x..."), (CompareVerdict::NotWorse, false));
+    assert_eq!(verdict(".....", "....."), (CompareVerdict::NotWorse, false));
+}
+
+#[test]
 fn trials_without_a_result_cannot_make_a_run_worse_or_not_worse() {
     let names: Vec<String> = (0..30).map(|number| format!("s{number}")).collect();
     let cells = |outcomes: &'static str| -> Vec<(&str, Option<&str>, &str)> {

@@ -23,7 +23,8 @@ use crate::{
 /// Plays the recorded scenarios, or those of PATH.
 pub(super) async fn run(args: Args, recorded: &str) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.selection.strict)?;
-    let mut source = RecordedRun::open(recorded).await?;
+    let mut source =
+        RecordedRun::open(recorded, args.coordinator.as_deref().map(|address| (address, &args.identity))).await?;
     let replayed = replay_of(args, &read, &mut source).await;
     source.close().await;
     replayed
@@ -32,7 +33,7 @@ pub(super) async fn run(args: Args, recorded: &str) -> anyhow::Result<Exit> {
 async fn replay_of(mut args: Args, read: &settings::Read, source: &mut RecordedRun) -> anyhow::Result<Exit> {
     let slots = assemble::slots(read, &args.capacity);
     let plan = plan_of(&mut args, read, source, slots)?;
-    let tape = replay::tape(source).await?;
+    let tape = replay::tape(source, &args.calls).await?;
     let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let resources = assemble::resources_on(&tape, read, &addresses, &args.capacity, None).await?;
     replay::refuse_unrecorded(&plan, &resources)?;

@@ -15,6 +15,7 @@ use crate::{
 
 pub(super) fn of(comparison: &Comparison) -> Headline {
     let (verdict, word) = match comparison.verdict {
+        CompareVerdict::Better => (Verdict::Pass, "BETTER"),
         CompareVerdict::NotWorse => (Verdict::Pass, "NOT WORSE"),
         CompareVerdict::Worse => (Verdict::Fail, "WORSE"),
         CompareVerdict::CannotTell => (Verdict::Inconclusive, "CANNOT TELL"),
@@ -36,15 +37,17 @@ pub(super) fn of(comparison: &Comparison) -> Headline {
 fn because(comparison: &Comparison) -> String {
     let rate = &comparison.rate;
     let margin = words::points(rate.margin).trim_start_matches('+').to_owned();
-    let fell = || {
+    let moved = |how: &str| {
         let chance = words::chance(rate.chance_if_equal.unwrap_or(1.0));
-        format!("the success rate fell ({chance})")
+        format!("the success rate {how} ({chance})")
     };
+    let fell = || moved("fell");
     let listed = plural(comparison.worse_cases, "case is worse", "cases are worse");
     match (rate.within, comparison.worse_cases) {
         (Within::Worse, 0) => fell(),
         (Within::Worse, _) => format!("{}, and {listed}", fell()),
         (_, 1..) => listed,
+        (Within::NotWorse, 0) if rate.rose => format!("{}, and no case is worse", moved("rose")),
         (Within::NotWorse, 0) => {
             let chance = rate.chance_if_worse_by_margin.unwrap_or(1.0);
             let odds = words::one_in(chance).unwrap_or_else(|| "less than 1 in a million".to_owned());
