@@ -79,6 +79,14 @@ static INFORMS: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// What helpers wish at the end: `Have fun cooking!`
+static WISHES_WELL: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        " (?:have fun|have a (?:good|great|nice|safe) (?:trip|journey|meal|flight|stay)|enjoy (?:your|the|it)|good luck",
+        "|viel spass|viel erfolg|guten appetit|gute (?:reise|fahrt)|buena suerte|buen provecho|buen viaje|disfrut[ae]) ",
+    ))
+});
+
 /// `To add fractions, …`
 static INSTRUCTS: LazyLock<Regex> = LazyLock::new(|| regex("^ (?:to|um|para) [a-z0-9]+ "));
 
@@ -118,6 +126,7 @@ pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>) -> Option<Doubt> {
     let is_helpers = |sentence: &&Sentence<'_>| {
         STATES_SUPPLY.is_match(&sentence.folded)
             || sentence.instructs()
+            || WISHES_WELL.is_match(&sentence.folded)
             || is_alone && sentence.informs() && !tells_a_fact(line.say, scene)
     };
     impersonal.find(is_helpers).map(|sentence| Doubt::OtherSide(sentence.words.to_owned()))
@@ -254,6 +263,11 @@ mod tests {
             ("To know how both are added, find a number for below.", true),
             ("To Bergen, please.", false),
             ("You can add them like this.", true),
+            ("Great! Have fun cooking!", true),
+            ("Ich wünsche dir viel Spaß!", false),
+            ("Gute Reise!", true),
+            ("¡Buen provecho!", true),
+            ("I want to have fun there.", false),
             ("So I think you can add them like this?", false),
             ("The common denominator of both is the six.", true),
             ("The order number of this is W-4711.", false),
