@@ -30,7 +30,7 @@ fn allowed(path: &str) -> Option<Allowed> {
     let (service, method) = path.strip_prefix('/')?.split_once('/')?;
     Some(match (service, method) {
         ("gabfest.v1.Coordinator", "Join" | "Work") => PLAY,
-        // Whoever reads a report needs the plan of its run.
+        // To read a report, a person needs the plan of its run.
         ("gabfest.v1.Coordinator", "GetPlan") => Allowed::Roles(&Role::ALL),
         ("gabfest.v1.Runs", "Watch" | "List" | "GetSummary" | "Export" | "ListWorkers") => READ,
         ("gabfest.v1.Runs", "Submit" | "Cancel" | "Resume" | "Pause" | "SetSlots" | "SetRate") => STEER,

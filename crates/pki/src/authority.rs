@@ -122,7 +122,7 @@ impl Authority {
         self.sign(&caller.identity, &key, caller.identity.role.lifetime(), now)
     }
 
-    /// Credentials without a token, for whoever has the folder.
+    /// Credentials without a token, for a person who can read the folder.
     pub fn issue(&self, role: Role, name: &str, lifetime: Duration, now: i64) -> Result<Credentials, Error> {
         let request = Request::new()?;
         let key = request::public_key(request.bytes())?;

@@ -21,7 +21,7 @@ pub const IDENTITY: &str = "identity.pem";
 pub const REVOKED: &str = "revoked";
 /// The digests of join tokens.
 pub(crate) const TOKENS: &str = "tokens";
-/// The identity of whoever made the CA.
+/// The identity of the person who made the CA.
 pub const ADMIN: &str = "admin";
 
 /// The largest file that is read: a bundle of certificates has a few kilobytes.

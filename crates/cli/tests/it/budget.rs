@@ -1,4 +1,4 @@
-//! A run with a budget: it never costs more, whoever is killed, and what was not played is played with a larger budget.
+//! A run with a budget: it never costs more, also if a worker or the coordinator is killed, and what was not played is played with a larger budget.
 
 use std::{fs, time::Duration};
 

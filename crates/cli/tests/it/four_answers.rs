@@ -1,5 +1,5 @@
-//! Four prepared pairs of runs: better, worse, the same, and too few trials. Whoever reads only the terminal, the Markdown or the HTML decides
-//! rightly.
+//! Four prepared pairs of runs: better, worse, the same, and too few trials. A reader of the terminal, the Markdown or the HTML alone
+//! decides rightly.
 
 use crate::process::Place;
 
@@ -43,7 +43,7 @@ fn every_page_of_a_comparison_lets_its_reader_decide_rightly() {
         ("poor", "poor", "60", "1"),
         ("good", "good", "60", "2"),
         ("good again", "good", "60", "3"),
-        ("few", "good", "2", "4"),
+        ("few", "good", "2", "5"),
     ] {
         let args =
             ["run", "scenarios", "--agent", agent, "--repeats", repeats, "--seed", seed, "--quiet", "--out", folder];

@@ -75,12 +75,14 @@ pub fn difference(strata: &[Stratum]) -> Option<Difference> {
     for stratum in &compared {
         let (of_base, of_new) =
             (share(stratum.base_pass, stratum.base_trials), share(stratum.new_pass, stratum.new_trials));
-        base += of_base / cells;
-        new += of_new / cells;
+        base += of_base;
+        new += of_new;
         let (cells, sum) = scenarios.entry(stratum.scenario).or_default();
         *cells += 1.0;
         *sum += of_new - of_base;
     }
+    // Divided once, so that a run in which everything passes has a rate of exactly 1.
+    let (base, new) = (base / cells, new / cells);
     let difference = new - base;
     let clusters = scenarios.len();
     let clustered = clusters >= LEAST_CLUSTERS;
@@ -218,6 +220,12 @@ mod tests {
             new_trials: new.1,
             ..Stratum::default()
         }
+    }
+
+    #[test]
+    fn a_run_in_which_everything_passes_has_a_rate_of_1() {
+        let strata: Vec<Stratum> = (0..6).map(|scenario| stratum(scenario, (58, 60), (2, 2))).collect();
+        assert_eq!(difference(&strata).unwrap().new, 1.0);
     }
 
     #[test]
