@@ -136,7 +136,7 @@ fn a_fleet_shows_the_figures_of_its_report_and_its_losses() {
     let mut doomed = Watched::start(&place, "doomed", &work);
     let run = |name: &str, repeats: &str| {
         let scenarios = scenarios();
-        let args = ["submit", &scenarios, "--name", "night", "--run", name, "--repeats", repeats];
+        let args = ["submit", &scenarios, "--name", "night", "--run", name, "--repeats", repeats, "--max-cost", "1000"];
         let submitted = place.run(&[&args[..], &["--coordinator", &address]].concat());
         assert_eq!(submitted.code, 0, "{}", submitted.stderr);
     };
@@ -189,6 +189,7 @@ fn a_fleet_shows_the_figures_of_its_report_and_its_losses() {
     assert!(cost > 0.0);
     close(cost, figure("/cost/total_usd"), "money of calls");
     close(page.sum("gabfest_run_cost_usd", &[suite]), figure("/cost/total_usd"), "money of the run");
+    close(page.sum("gabfest_run_budget_usd", &[suite]), 1000.0, "budget");
     close(played("gabfest_conversation_cost_usd_total", &[suite]), figure("/cost/total_usd"), "money of trials");
     close(page.samples["gabfest_success_rate{suite=\"night\"}"], figure("/success_rate/estimate"), "success rate");
     close(page.sum("gabfest_success_rate_low", &[suite]), figure("/success_rate/low"), "lower end");
