@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use record::{Blame, Finding, Role, Summary, Tokens, Verdict};
 use serde::{Deserialize, de::IgnoredAny};
 use statistics::compare::played::{Played, PlayedTrial};
@@ -88,7 +88,7 @@ pub(crate) fn with_trials(folder: &Path, summary: &Summary) -> anyhow::Result<Pl
     let mut played = Played::of(summary);
     played.run.called = folder.display().to_string();
     for line in report_files::lines::<Line>(folder, "trials.jsonl")? {
-        let line = line.with_context(|| format!("failed to read the trials of {}", folder.display()))?;
+        let line = line?;
         let case = line.case_id.clone();
         played.add(&case, line.into());
     }

@@ -169,7 +169,7 @@ pub(crate) fn night(folder: &Path) -> anyhow::Result<Night> {
     let mut night = Night::of(&summary, exit_code, ended.map(|ended| ended.labels).unwrap_or_default());
     night.run.sentinels = sentinels::night(folder, &night.run.id);
     for line in report_files::lines::<compared::Line>(folder, "trials.jsonl")? {
-        let line = line.with_context(|| format!("failed to read the trials of {}", folder.display()))?;
+        let line = line?;
         let Some(place) = places.get(line.case_id.as_str()) else { continue };
         let faulty = line.has_faulty_user();
         night.add(*place, &line.into(), faulty);

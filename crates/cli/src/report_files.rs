@@ -5,18 +5,32 @@ use std::{
     path::Path,
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use record::{Summary, Trial, Turn};
 use report::{Failures, Selection};
 use scenario::RunId;
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::{Value, error::Category, json};
 use statistics::nights::NightFailure;
+
+use crate::exit::usage;
 
 pub(crate) fn summary(folder: &Path) -> anyhow::Result<Summary> {
     let path = folder.join("report.json");
     let text = std::fs::read_to_string(&path).with_context(|| format!("failed to read {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("failed to read {}: it is of another version", path.display()))
+    serde_json::from_str(&text).map_err(|error| {
+        let why = match error.classify() {
+            Category::Data => "it is of another version",
+            Category::Io | Category::Syntax | Category::Eof => "it is not whole",
+        };
+        usage(anyhow!("failed to read {}: {why}: {error}\nhint: {}", path.display(), again(folder)))
+    })
+}
+
+/// What mends a file of a report.
+fn again(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("`gabfest report {folder}` writes it again if the run's folder has run.db; of a coordinator, with --coordinator URL")
 }
 
 /// The run that the report in this folder is of; `None` without a report.
@@ -70,9 +84,13 @@ pub(crate) fn lines<Line: DeserializeOwned>(
 ) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Line>> + use<Line>> {
     let path = folder.join(name);
     let file = std::fs::File::open(&path).with_context(|| format!("failed to read {}", path.display()))?;
-    Ok(BufReader::new(file).lines().map(move |line| {
-        serde_json::from_str(&line.with_context(|| format!("failed to read {name}"))?)
-            .with_context(|| format!("failed to read {name}"))
+    let hint = again(folder);
+    Ok(BufReader::new(file).lines().zip(1_u64..).map(move |(line, number)| {
+        let line = line.with_context(|| format!("failed to read {}", path.display()))?;
+        serde_json::from_str(&line).map_err(|error| {
+            let why = if error.is_eof() { "is cut" } else { "is not as gabfest writes it" };
+            usage(anyhow!("line {number} of {} {why}: {error}\nhint: {hint}", path.display()))
+        })
     }))
 }
 

@@ -73,7 +73,7 @@ impl Document {
         }
         sections.push(faults::section(summary, room));
         sections.retain(|section| !section.blocks.is_empty());
-        Self { headline: Headline::of(summary), sections }
+        Self { headline: Headline::of(summary, found), sections }
     }
 
     pub(crate) fn section(&self, kind: Kind) -> Option<&Section> {

@@ -16,8 +16,10 @@ mod section;
 mod table;
 pub(crate) mod trends;
 
+use std::fmt::Write as _;
+
 use minijinja::{
-    AutoEscape, Environment, UndefinedBehavior,
+    AutoEscape, Environment, HtmlEscape, UndefinedBehavior,
     value::{Serde, Value},
 };
 use record::Summary;
@@ -138,10 +140,27 @@ fn environment() -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.add_filter("words", words);
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;
     }
     Ok(environment)
+}
+
+/// A text with the code that it has in backticks.
+fn words(text: &str) -> Value {
+    let mut page = String::new();
+    for (place, part) in text.split('`').enumerate() {
+        let part = HtmlEscape(part);
+        // A backtick without a partner is not code.
+        let is_code = place % 2 == 1 && place < text.matches('`').count();
+        let _ = match (place % 2, is_code) {
+            (_, true) => write!(page, "<code>{part}</code>"),
+            (1, false) => write!(page, "`{part}"),
+            (_, false) => write!(page, "{part}"),
+        };
+    }
+    Value::from_safe_string(page)
 }
 
 #[derive(Serialize)]
@@ -197,6 +216,18 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_in_a_text_is_shown_as_code_and_nothing_else_is_markup() {
+        for (text, page) in [
+            ("see `gabfest plan <b>`, then `x`", "see <code>gabfest plan &lt;b&gt;</code>, then <code>x</code>"),
+            ("a ` alone <i>", "a ` alone &lt;i&gt;"),
+            ("`a` and ` alone", "<code>a</code> and ` alone"),
+            ("", ""),
+        ] {
+            assert_eq!(words(text).as_str(), Some(page));
+        }
+    }
 
     #[test]
     fn base64_is_that_of_rfc_4648() {

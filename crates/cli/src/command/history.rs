@@ -11,6 +11,7 @@ use statistics::nights::{Night, NightRun};
 
 use crate::{
     args::whole,
+    diagnostics,
     exit::{Exit, usage},
     history_file, nights,
     screen::screen,
@@ -128,12 +129,21 @@ async fn of_path(path: &Path) -> anyhow::Result<Vec<Night>> {
     let history = history_file::beside(path);
     let mut nights = if history.is_file() { of_history(&history).await? } else { Vec::new() };
     for folder in folders.iter().filter(|folder| is_run(folder)) {
-        if history_file::repeated(folder).map_err(usage)?.is_some() {
-            continue;
+        // One broken folder of many does not keep the others out.
+        match of_folder(folder) {
+            Ok(night) => nights.extend(night),
+            Err(error) => diagnostics::warn(&format!("left out: {}", diagnostics::error_text(&error))),
         }
-        nights.push(history_file::night(folder).map_err(usage)?);
     }
     Ok(nights)
+}
+
+/// `None`: the run repeats another one, so it is no night.
+fn of_folder(folder: &Path) -> anyhow::Result<Option<Night>> {
+    if history_file::repeated(folder)?.is_some() {
+        return Ok(None);
+    }
+    history_file::night(folder).map(Some)
 }
 
 fn is_run(folder: &Path) -> bool {

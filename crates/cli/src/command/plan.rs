@@ -16,7 +16,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     selection: Selection,
     /// The fall of the success rate that a comparison of two runs is to find, in percentage points
-    #[arg(long, value_name = "POINTS", default_value = "3pp", value_parser = compared::margin)]
+    #[arg(long, value_name = "POINTS", default_value = "3pp", value_parser = fall)]
     detect: f64,
     /// The chance with which it is found, such as 0.9 or 90%
     #[arg(long, value_name = "CHANCE", default_value = "0.9", value_parser = chance)]
@@ -60,6 +60,10 @@ fn share(text: &str) -> Option<f64> {
         Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
         None => text.parse().ok(),
     }
+}
+
+fn fall(text: &str) -> Result<f64, String> {
+    compared::margin(text).map_err(|_| "a fall is in percentage points, such as 3pp".to_owned())
 }
 
 fn dollars(text: &str) -> Result<f64, String> {

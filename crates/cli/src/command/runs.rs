@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use statistics::nights::NightRun;
 
 use crate::{
-    client,
+    client, diagnostics,
     exit::{Exit, usage},
     history_file::{self, Place},
     refusal, remote,
@@ -45,7 +45,11 @@ pub(crate) async fn list(args: Args) -> anyhow::Result<Exit> {
         (None, Some(address)) => of_coordinator(&or_usual(address), &args.identity).await?,
         (dir, _) => {
             let beside = dir.as_deref().filter(|_| args.place.history.is_none()).map(history_file::beside);
-            let past = past(beside.or_else(|| args.place.path())).await?;
+            // The folders are there whatever became of their history.
+            let past = past(beside.or_else(|| args.place.path())).await.unwrap_or_else(|error| {
+                diagnostics::warn(&format!("the history is not listed: {}", diagnostics::error_text(&error)));
+                Vec::new()
+            });
             in_folder(dir.as_deref().unwrap_or(Path::new(RUNS)), past)?
         }
     };

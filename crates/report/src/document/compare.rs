@@ -76,7 +76,8 @@ pub(super) fn section(found: &Found, room: Room) -> Section {
 /// `Slower: refund: median turn 120 ms → 340 ms`; a line that says it already stays as it is.
 fn with_title(title: &str, line: String) -> String {
     let first = title.split(' ').next().unwrap_or(title).to_lowercase();
-    if line.contains(&first) { line } else { format!("{title}: {line}") }
+    let says = line.split([' ', ',', ';']).any(|word| word == first);
+    if says { line } else { format!("{title}: {line}") }
 }
 
 /// What differs besides the agent, and which cases are not compared.

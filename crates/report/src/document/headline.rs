@@ -5,13 +5,17 @@ use record::{
     summary::{Run, RunState},
 };
 
+use super::{quarantine, sentinels};
 use crate::{
+    Found,
     clean::{clean, fit},
     figures::{self, count, millis, percent, plural},
     marks::Mark,
 };
 
 const METHOD_COLUMNS: usize = 16;
+const JUDGE: &str = "judge";
+const QUARANTINE: &str = "quarantine";
 
 #[derive(Debug)]
 pub(crate) struct Headline {
@@ -37,13 +41,22 @@ pub(crate) struct Words {
 }
 
 impl Headline {
-    pub(super) fn of(summary: &Summary) -> Self {
+    pub(super) fn of(summary: &Summary, found: &Found) -> Self {
+        let judge = found.sentinels.as_deref().and_then(sentinels::alert);
+        let alerts = [(JUDGE, judge), (QUARANTINE, quarantine::alert(summary))];
+        let alerts = alerts.into_iter().filter_map(|(name, text)| Some(fact(name, text?)));
         Self {
             mark: Mark::of_run(summary.verdict),
             name: summary.run.name.clone(),
             note: note(&summary.run),
-            facts: facts(summary),
+            facts: facts(summary).into_iter().chain(alerts).collect(),
         }
+    }
+
+    /// What needs a look before the verdict is believed; a section below says more.
+    pub(crate) fn alerts(&self) -> impl Iterator<Item = String> {
+        let alerts = self.facts.iter().filter(|fact| [JUDGE, QUARANTINE].contains(&fact.name));
+        alerts.map(|fact| format!("{}: {}", fact.name, fact.text()))
     }
 }
 
@@ -67,11 +80,14 @@ fn note(run: &Run) -> Option<String> {
     Some(note.to_owned())
 }
 
+fn fact(name: &'static str, text: String) -> Fact {
+    Fact { name, words: vec![Words { text, verdict: None }] }
+}
+
 fn facts(summary: &Summary) -> Vec<Fact> {
     let totals = &summary.summary;
     let trials = totals.trials;
     let rate = &totals.success_rate;
-    let fact = |name, text: String| Fact { name, words: vec![Words { text, verdict: None }] };
     let mut facts = vec![fact(
         "passed",
         format!(

@@ -47,6 +47,18 @@ pub(super) fn section(summary: &Summary, room: Room) -> Section {
     Section { legend: Some(LEGEND), ..Section::new(Kind::Quarantine, "Quarantined cases", block) }
 }
 
+/// For the top of the report.
+pub(super) fn alert(summary: &Summary) -> Option<String> {
+    let past = summary.past.as_ref()?;
+    let worse = (!past.alerts.is_empty())
+        .then(|| plural(past.alerts.len() as u64, "case is worse than before", "cases are worse than before"));
+    let over = (!past.expired.is_empty()).then(|| {
+        plural(past.expired.len() as u64, "entry has expired, so its gates count again", "entries have expired, so their gates count again")
+    });
+    let said: Vec<String> = worse.into_iter().chain(over).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
 /// Cases that got worse, and entries that are over.
 fn warnings(past: &Past) -> Vec<String> {
     let worse = past.alerts.iter().map(|QuarantineAlert { case, passed, trials, expected_rate, chance, owner }| {

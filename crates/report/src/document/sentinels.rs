@@ -17,6 +17,12 @@ pub(super) fn section(found: &Found) -> Section {
     Section { legend: Some(LEGEND), ..Section::new(Kind::Sentinels, "Sentinels", blocks) }
 }
 
+/// For the top of the report.
+pub(super) fn alert(drift: &SentinelDrift) -> Option<String> {
+    let (differ, of) = (count(drift.changed.len() as u64), count(drift.compared));
+    drift.drifted.then(|| format!("it changed, not the agent: {differ} of {of} verdicts on sentinels differ"))
+}
+
 fn blocks(drift: &SentinelDrift) -> Vec<Block> {
     let mut blocks = Vec::new();
     if drift.drifted {
@@ -95,6 +101,13 @@ fn changed(changed: &[ChangedSentinel]) -> Vec<String> {
 
 fn chance(chance: f64) -> String {
     if chance < 0.0001 { "less than 1 in 10,000".to_owned() } else { format!("{chance:.4}") }
+}
+
+/// For the top of a comparison.
+pub(super) fn alert_between(found: &SentinelsCompared) -> Option<String> {
+    let (differ, of) = (count(found.changed.len() as u64), count(found.compared));
+    let said = || format!("it changed between these runs, so a difference may be the judge's: {differ} of {of} sentinels are judged otherwise");
+    found.drifted.then(said)
 }
 
 /// Of two runs.

@@ -33,6 +33,8 @@ pub(super) struct Overview {
     plan_digest: String,
     version: String,
     note: Option<String>,
+    /// What needs a look before the verdict is believed.
+    alerts: Vec<String>,
     verdict: Mark,
     sentence: String,
     exit: &'static str,
@@ -95,6 +97,7 @@ impl Overview {
             plan_digest: run.plan_digest.short().to_owned(),
             version: run.gabfest_version.clone(),
             note: headline.note.as_deref().map(capitalized),
+            alerts: headline.alerts().map(|alert| capitalized(&alert)).collect(),
             verdict: headline.mark,
             sentence: sentence(summary),
             exit: Ending::of(summary).words(),

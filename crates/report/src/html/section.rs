@@ -24,7 +24,7 @@ pub(super) struct SectionView {
 enum BlockView {
     Table(TableView),
     Faults { faults: Vec<FaultView> },
-    Lines { lines: Vec<String> },
+    Lines { lines: Vec<String>, is_warning: bool },
     Warning { text: String },
     Note { text: String },
 }
@@ -81,7 +81,9 @@ fn block(block: &Block) -> Option<BlockView> {
         },
         // A column of this page already shows what a remark says about a row.
         Block::Lines { kind: LineKind::Remark, .. } => return None,
-        Block::Lines { lines, .. } => BlockView::Lines { lines: lines.clone() },
+        Block::Lines { kind, lines } => {
+            BlockView::Lines { lines: lines.clone(), is_warning: *kind == LineKind::Warning }
+        }
         Block::Warning(text) => BlockView::Warning { text: capitalized(text) },
         Block::Note(text) => BlockView::Note { text: text.clone() },
     })

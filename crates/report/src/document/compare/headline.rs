@@ -8,7 +8,10 @@ use statistics::compare::{
 
 use super::words;
 use crate::{
-    document::headline::{Fact, Headline, Words},
+    document::{
+        headline::{Fact, Headline, Words},
+        sentinels,
+    },
     figures::{count, percent, plural},
     marks::Mark,
 };
@@ -24,6 +27,7 @@ pub(super) fn of(comparison: &Comparison) -> Headline {
     let mut facts = vec![fact("because", because(comparison))];
     facts.extend(rates(&comparison.rate).map(|text| fact("success", text)));
     facts.push(Fact { name: "cases", words: cases(comparison) });
+    facts.extend(comparison.sentinels.as_ref().and_then(sentinels::alert_between).map(|text| fact("judge", text)));
     facts.extend(undecided(&comparison.rate).map(|text| fact("undecided", text)));
     Headline {
         mark: Mark { word, ..Mark::of(verdict) },
