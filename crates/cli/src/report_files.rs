@@ -30,7 +30,9 @@ pub(crate) fn summary(folder: &Path) -> anyhow::Result<Summary> {
 /// What mends a file of a report.
 fn again(folder: &Path) -> String {
     let folder = folder.display();
-    format!("`gabfest report {folder}` writes it again if the run's folder has run.db; of a coordinator, with --coordinator URL")
+    format!(
+        "`gabfest report {folder}` writes it again if the run's folder has run.db; of a coordinator, with --coordinator URL"
+    )
 }
 
 /// The run that the report in this folder is of; `None` without a report.

@@ -229,6 +229,6 @@ async fn a_draft_in_doubt_goes_back_and_is_sent_if_there_is_no_better_one() {
         assert_eq!((line.draft.say.as_str(), line.sent_back), (sent, sent_back));
         let card = &asked[1].messages.last().unwrap().content;
         assert!(card.contains("\nYour last draft was refused. It reads like a message of the other side."), "{card}");
-        assert!(card.contains("ask for this: a refund."), "{card}");
+        assert!(card.contains("- I still want this: a refund."), "{card}");
     }
 }

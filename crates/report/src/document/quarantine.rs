@@ -53,7 +53,11 @@ pub(super) fn alert(summary: &Summary) -> Option<String> {
     let worse = (!past.alerts.is_empty())
         .then(|| plural(past.alerts.len() as u64, "case is worse than before", "cases are worse than before"));
     let over = (!past.expired.is_empty()).then(|| {
-        plural(past.expired.len() as u64, "entry has expired, so its gates count again", "entries have expired, so their gates count again")
+        plural(
+            past.expired.len() as u64,
+            "entry has expired, so its gates count again",
+            "entries have expired, so their gates count again",
+        )
     });
     let said: Vec<String> = worse.into_iter().chain(over).collect();
     (!said.is_empty()).then(|| said.join("; "))

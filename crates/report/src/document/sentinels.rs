@@ -106,7 +106,11 @@ fn chance(chance: f64) -> String {
 /// For the top of a comparison.
 pub(super) fn alert_between(found: &SentinelsCompared) -> Option<String> {
     let (differ, of) = (count(found.changed.len() as u64), count(found.compared));
-    let said = || format!("it changed between these runs, so a difference may be the judge's: {differ} of {of} sentinels are judged otherwise");
+    let said = || {
+        format!(
+            "it changed between these runs, so a difference may be the judge's: {differ} of {of} sentinels are judged otherwise"
+        )
+    };
     found.drifted.then(said)
 }
 

@@ -22,7 +22,7 @@ static FILTER: OnceLock<Handle<EnvFilter, Registry>> = OnceLock::new();
 
 /// The crates whose events are exported. Events of libraries are left out: a reviewer of a run does not need them, and
 /// exporting messages about exports would never end.
-const OWN: [&str; 7] = ["coordinator", "gabfest", "listen", "llm", "store", "telemetry", "worker"];
+const OWN: [&str; 8] = ["coordinator", "gabfest", "listen", "llm", "pki", "store", "telemetry", "worker"];
 
 /// The filter of exported events.
 fn directives() -> String {
