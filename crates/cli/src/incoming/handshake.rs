@@ -22,8 +22,14 @@ use crate::tls_words::NEEDS_TLS;
 
 /// A client that takes longer for its part of the handshake is gone.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long a refused client may take to read why.
+/// How long a refused client may take to make its first call, and then to read why it is refused.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// The length of what every client of HTTP/2 sends first, of a frame's head, and the type of the frame that begins a call.
+const PREFACE_BYTES: usize = 24;
+const HEAD_BYTES: usize = 9;
+const HEADERS: u8 = 1;
+/// Enough for the first call of every client of gabfest.
+const MOST_ASKED_BYTES: usize = 16 << 10;
 /// The first byte of a client that speaks TLS.
 const TLS_HANDSHAKE: u8 = 0x16;
 /// The error code of HTTP/2 for a connection that is not safe enough.
@@ -65,6 +71,8 @@ async fn encrypted(guest: Guest, address: Option<SocketAddr>, authority: Arc<Aut
 
 /// Tells a client of HTTP/2 without TLS why it is sent away, in the frames that it understands.
 async fn send_away(mut stream: TcpStream) {
+    // A client whose connection ends before its first call reports only that, and not the reason.
+    let _ = timeout(FAREWELL, first_call(&mut stream)).await;
     let mut frames = vec![0, 0, 0, 4, 0, 0, 0, 0, 0];
     let length = u8::try_from(8 + NEEDS_TLS.len()).unwrap_or(u8::MAX);
     frames.extend([0, 0, length, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, INADEQUATE_SECURITY]);
@@ -77,6 +85,25 @@ async fn send_away(mut stream: TcpStream) {
         Ok::<(), io::Error>(())
     };
     let _ = timeout(FAREWELL, said).await;
+}
+
+/// Reads until the client has made a call.
+async fn first_call(stream: &mut TcpStream) -> io::Result<()> {
+    let mut said = Vec::new();
+    while !has_call(&said) && said.len() < MOST_ASKED_BYTES && stream.read_buf(&mut said).await? > 0 {}
+    Ok(())
+}
+
+fn has_call(said: &[u8]) -> bool {
+    let mut frames = said.get(PREFACE_BYTES..).unwrap_or_default();
+    while let Some(&[high, middle, low, kind]) = frames.first_chunk() {
+        if kind == HEADERS {
+            return true;
+        }
+        let length = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
+        frames = frames.get(HEAD_BYTES + length..).unwrap_or_default();
+    }
+    false
 }
 
 /// Keeps a client that tries again and again from filling the log.
@@ -117,5 +144,15 @@ mod tests {
         assert_eq!(warned(1_000), 20);
         tokio::time::advance(Refusals::PERIOD).await;
         assert_eq!(warned(5), 5);
+    }
+
+    #[test]
+    fn a_call_begins_with_its_headers() {
+        let settings = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
+        let preface: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+        let before = [preface, &settings].concat();
+        assert!(!has_call(b"") && !has_call(preface) && !has_call(&before));
+        assert!(!has_call(&[&before[..], &[0, 0]].concat()), "a head that is cut");
+        assert!(has_call(&[&before[..], &[0, 0, 1, HEADERS, 4, 0, 0, 0, 1]].concat()));
     }
 }
