@@ -72,9 +72,9 @@ fn every_page_of_a_comparison_lets_its_reader_decide_rightly() {
 fn as_read(page: &str, form: &str) -> (String, String) {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     if form != "html" {
-        let mut words =
-            page.lines().next().unwrap().trim_start_matches(['#', ' ', '✓', '✗', '?', '✅', '❌', '❔', '❓']);
-        words = words.split("  ").next().unwrap().split(':').next().unwrap();
+        let first = page.lines().next().unwrap();
+        let words = first.trim_start_matches(|letter: char| !letter.is_ascii_alphabetic());
+        let words = words.split("  ").next().unwrap().split(':').next().unwrap();
         return (words.to_owned(), flat(&page.replace(['*', '\\'], "")));
     }
     let body = page.split_once("<body>").unwrap().1.split_once("<script>").unwrap().0;
