@@ -91,7 +91,11 @@ pub(crate) fn lines<Line: DeserializeOwned>(
         let line = line.with_context(|| format!("failed to read {}", path.display()))?;
         serde_json::from_str(&line).map_err(|error| {
             let why = if error.is_eof() { "is cut" } else { "is not as gabfest writes it" };
-            usage(anyhow!("line {number} of {} {why}: {error}\nhint: {hint}", path.display()))
+            // The line of the error is that within this line of the file.
+            let what = error.to_string();
+            let what = what.split(" at line ").next().unwrap_or_default();
+            let column = error.column();
+            usage(anyhow!("line {number} of {} {why}: {what} at column {column}\nhint: {hint}", path.display()))
         })
     }))
 }

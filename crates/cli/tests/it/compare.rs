@@ -126,6 +126,13 @@ fn a_run_that_is_not_there_is_an_error_of_use() {
         "{}",
         ended.stderr
     );
+    let trials = std::fs::read_to_string(place.path().join("one/trials.jsonl")).unwrap();
+    place.write("one/trials.jsonl", &trials[..trials.len() - 40]);
+    let ended = place.run(&["compare", "one", "one"]);
+    let lines = trials.lines().count();
+    let said = format!("line {lines} of one/trials.jsonl is cut");
+    assert!(ended.code == 2 && ended.stderr.contains(&said) && ended.stderr.contains("hint: "), "{}", ended.stderr);
+    place.write("one/trials.jsonl", &trials);
     std::fs::remove_file(place.path().join("one/report.json")).unwrap();
     let ended = place.run(&["compare", "one", "one"]);
     assert!(ended.code == 2 && ended.stderr.contains("`gabfest report one` writes it"), "{}", ended.stderr);

@@ -56,6 +56,8 @@ fn a_judge_that_changed_is_told_from_the_agent() {
     for page in [&fourth.stdout, &markdown, &html] {
         let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains("he judge changed, not the agent: 10 of 20 verdicts"), "{page}");
+        // The top says it too.
+        assert!(flat.contains("it changed, not the agent: 10 of 20 verdicts on sentinels differ"), "{page}");
     }
     assert_eq!(place.json("n4/sentinels.json")["drift"]["another_judge"], true);
     // A report that is written again says the same.

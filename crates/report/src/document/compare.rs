@@ -76,7 +76,8 @@ pub(super) fn section(found: &Found, room: Room) -> Section {
 /// `Slower: refund: median turn 120 ms → 340 ms`; a line that says it already stays as it is.
 fn with_title(title: &str, line: String) -> String {
     let first = title.split(' ').next().unwrap_or(title).to_lowercase();
-    let says = line.split([' ', ',', ';']).any(|word| word == first);
+    // `better` of a quarantined case says nothing of its quarantine.
+    let says = title != changes::IN_QUARANTINE && line.split([' ', ',', ';']).any(|word| word == first);
     if says { line } else { format!("{title}: {line}") }
 }
 
@@ -106,4 +107,29 @@ fn contract(comparison: &Comparison, room: CompareRoom) -> Vec<Block> {
     blocks.extend(comparison.sentinels.as_ref().map(sentinels::compared));
     blocks.push(Block::Note(comparison.nights.as_ref().map_or_else(|| RUNS.to_owned(), words::nights)));
     blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_gets_the_title_that_it_does_not_say() {
+        for (title, line, page) in [
+            (
+                "Worse",
+                "refund: 9/10 → 1/10, worse; 1 in 170 by chance",
+                "refund: 9/10 → 1/10, worse; 1 in 170 by chance",
+            ),
+            ("Slower", "refund: median turn 1 s → 2 s", "Slower: refund: median turn 1 s → 2 s"),
+            ("Better", "betterment: 1/10 → 9/10", "Better: betterment: 1/10 → 9/10"),
+            (
+                changes::IN_QUARANTINE,
+                "a: 1/9, better; 1 in 9 by chance",
+                "In quarantine: a: 1/9, better; 1 in 9 by chance",
+            ),
+        ] {
+            assert_eq!(with_title(title, line.to_owned()), page);
+        }
+    }
 }

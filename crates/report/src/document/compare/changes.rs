@@ -8,6 +8,8 @@ use crate::{
     figures::plural,
 };
 
+/// The title of quarantined cases.
+pub(super) const IN_QUARANTINE: &str = "In quarantine";
 const TESTED: &str = "At most 1 in 20 entries of this list is expected to be there by chance.";
 const DESCRIBED: &str = "Too few trials to call these worse or better: a change like these may be chance.";
 const QUARANTINED: &str = "Each is compared by itself, and the verdict does not depend on it.";
@@ -73,7 +75,7 @@ fn lists(comparison: &Comparison) -> Vec<List> {
             lines: unstable(comparison).into_iter().collect(),
         },
         List {
-            title: "In quarantine",
+            title: IN_QUARANTINE,
             legend: Some(QUARANTINED),
             kind: LineKind::Item,
             lines: comparison.cases.iter().filter(|case| case.quarantined).map(line).collect(),
