@@ -2,7 +2,7 @@
 //!
 //! [`Tape`] says what happens to calls: it records them ([`Recorder`]), answers them from a [`Recording`], or asks only
 //! what an earlier answer does not cover ([`Cache`]). [`Taped`] lists the kinds of calls. A call is found by its content,
-//! its role, its model, its trial and attempt ([`line`]); a call without a recording names the [`difference`] to the
+//! its role, its model, its trial and attempt ([`mod@line`]); a call without a recording names the [`difference`] to the
 //! nearest one.
 
 mod cache;
