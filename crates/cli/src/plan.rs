@@ -27,7 +27,7 @@ pub(crate) enum Player {
 pub(crate) fn build(selection: &Selection, read: &Read, player: Player, slots: u32) -> anyhow::Result<Plan> {
     if selection.paths.is_empty() {
         return Err(usage(anyhow!(
-            "no scenario is named\nhint: name scenario files or folders of them, such as `gabfest run scenarios/`"
+            "no scenario is named\nhint: name scenario files, or folders that contain some, such as `scenarios/`"
         )));
     }
     let reading = read_files(&selection.paths, read);

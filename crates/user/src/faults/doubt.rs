@@ -90,6 +90,14 @@ static WISHES_WELL: LazyLock<Regex> = LazyLock::new(|| {
 /// `To add fractions, …`
 static INSTRUCTS: LazyLock<Regex> = LazyLock::new(|| regex("^ (?:to|um|para) [a-z0-9]+ "));
 
+/// `The train that leaves at 12:00`: what is there, also in a sentence of the user.
+static TIMETABLE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        " (?:that|which|it|der|die|das|que) (?:[a-z]+ ){0,2}(?:leaves?|leaving|departs?|arrives?|starts?|opens?|closes?|sale|llega|empieza|abre",
+        "|cierra) | (?:der|die|das) (?:[a-z0-9]+ ){0,5}(?:abfahrt|fahrt|ankommt|losgeht|beginnt|offnet|schliesst) ",
+    ))
+});
+
 /// `I'd like`; `id` alone can be an ID.
 static WOULD_LIKE: LazyLock<Regex> = LazyLock::new(|| regex(" id (?:like|rather|prefer|love|need|want|take) "));
 
@@ -115,10 +123,13 @@ pub(super) fn find(line: &Line<'_>, scene: &Scene<'_>) -> Option<Doubt> {
     if let Some(regret) = all.iter().find(|sentence| sentence.regrets()) {
         return Some(Doubt::OtherSide(regret.words.to_owned()));
     }
-    let mut impersonal = all.iter().filter(|sentence| !sentence.asks && !is_of_user(&sentence.folded));
-    if let Some(unheard) = impersonal.clone().find_map(|sentence| unheard(sentence.words, scene)) {
+    let states = |sentence: &&Sentence<'_>| !sentence.asks && !is_of_user(&sentence.folded);
+    let mut claims =
+        all.iter().filter(|sentence| states(sentence) || !sentence.asks && TIMETABLE.is_match(&sentence.folded));
+    if let Some(unheard) = claims.find_map(|sentence| unheard(sentence.words, scene)) {
         return Some(Doubt::Unheard(unheard));
     }
+    let mut impersonal = all.iter().filter(states);
     let is_alone = !folded.contains('?') && !is_of_user(&folded);
     if is_alone && role_flip::is_likely(&folded) {
         return Some(Doubt::OtherSide(line.say.to_owned()));
@@ -288,6 +299,11 @@ mod tests {
             ("It leaves at 8:25.", None),
             ("Train 1260.", Some("1260")),
             ("I'd like to take the one at 9:30.", None),
+            ("I'll choose the train that leaves Oslo at 9:30.", Some("9:30")),
+            ("I'll take the one that leaves at 8:25.", None),
+            ("Is there one that leaves at 9:30?", None),
+            ("Ich nehme den Zug, der um 9:30 abfährt.", Some("9:30")),
+            ("Tomo el tren que sale a las 9:30.", Some("9:30")),
             ("Is there one at 9:30?", None),
             ("From 1998, that one.", None),
         ] {
