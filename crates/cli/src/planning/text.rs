@@ -138,7 +138,7 @@ fn basis(planned: &Planned) -> String {
     } else {
         let _ = write!(
             text,
-            "{} of the history, with a success rate of {}",
+            "{} of the history; the expected success rate is {}",
             plural(nights, "night", "nights"),
             report::percent(found.success_rate)
         );
