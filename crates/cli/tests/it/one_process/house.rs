@@ -1,14 +1,12 @@
 //! A coordinator with its store, and the workers that are hired for it.
 
 use std::{
-    collections::BTreeMap,
     io,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use coordinator::{Clock, Config, Coordinator, Observers};
-use formats::read;
 use hyper_util::rt::TokioIo;
 use llm::{
     Chat,
@@ -18,18 +16,20 @@ use llm::{
     retry::Policy,
 };
 use proto::v1::{self, runs_client::RunsClient};
-use record::{Summary, Trial, view::verdict_view};
-use scenario::{
-    Plan,
-    plan::{self, Choices},
-};
+use record::{Summary, Trial};
+use scenario::Plan;
 use serde_json::{Value, json};
 use store::Memory;
 use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle, time::Instant};
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
-use worker::{Models, Resources, Timing, Worker, environment::Execution, pacer::Timer};
+use worker::{Timing, Worker, pacer::Timer};
+
+pub(super) use self::staff::plan;
+
+#[path = "../../support/staff.rs"]
+mod staff;
 
 /// 2026-11-21T03:00:00Z
 const STARTED_AT: i64 = 1_795_230_000_000;
@@ -94,37 +94,7 @@ impl House {
         limits: Vec<Arc<Limiter>>,
         slots: u32,
     ) -> Hired {
-        let endpoint = Arc::clone(endpoint);
-        let agent = agent::build("mock", &agent::Settings::default(), asked);
-        let model = || endpoint.chat(Policy::model());
-        let models = Models {
-            user_sim: model(),
-            judge: model(),
-            by_type: BTreeMap::new(),
-            scores: Default::default(),
-            judge_max_tokens: evaluate::JUDGE_MAX_TOKENS,
-        };
-        let resources = Resources {
-            agents: BTreeMap::from([("mock".to_owned(), agent)]),
-            models,
-            hooks: BTreeMap::new(),
-            checks: BTreeMap::new(),
-            state_hosts: BTreeMap::new(),
-            databases: BTreeMap::new(),
-            execution: Execution::Off,
-            tool_server: Default::default(),
-            now_millis: || 0,
-            traces: telemetry::Traces::off(),
-            metrics: telemetry::metrics::Worker::default(),
-            unsettled: Box::new(move || endpoint.unsettled_nanos()),
-            purses: {
-                let purses = Arc::default();
-                limits.iter().for_each(|limit: &Arc<Limiter>| limit.pay_from(&purses));
-                purses
-            },
-            limits,
-            rerun: None,
-        };
+        let resources = staff::resources(endpoint, asked, limits);
         let config =
             worker::Config { name: "hired".to_owned(), slots, timing: Timing::default(), timer: Timer::Runtime };
         let drain = CancellationToken::new();
@@ -189,12 +159,7 @@ impl House {
         let mut trials = self.people.export(request).await.unwrap().into_inner();
         let mut view = Vec::new();
         while let Some(exported) = trials.next().await {
-            let v1::ExportedTrial { trial, turns, .. } = exported.unwrap();
-            let trial = proto::trial::from_wire(trial.unwrap()).unwrap();
-            assert_eq!(trial.turns as usize, turns.len(), "all words of trial {} are there", trial.number);
-            let mut seen = verdict_view(&trial);
-            seen["words"] = turns.iter().map(|turn| json!([turn.number, turn.user, turn.agent])).collect();
-            view.push(seen);
+            view.push(staff::seen(exported.unwrap()).1);
         }
         view
     }
@@ -305,22 +270,6 @@ impl Hired {
     pub(super) fn killed(self) {
         self.task.abort();
     }
-}
-
-/// A plan of one scenario with these steps.
-pub(super) fn plan(steps: &Value, repeats: u32) -> Plan {
-    let scenario = json!({
-        "name": "night", "description": "d", "environment": { "type": "local" },
-        "run": steps, "judgment": { "strategy": "all_pass" },
-    });
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("night.scenario.yaml");
-    // JSON is YAML.
-    std::fs::write(&path, scenario.to_string()).unwrap();
-    let reading = read::read(&[path]);
-    assert!(reading.diagnostics.is_empty(), "{:?}", reading.diagnostics);
-    let choices = Choices { seed: 7, repeats: Some(repeats), ..Choices::default() };
-    plan::build(&reading, &choices).unwrap()
 }
 
 async fn serve(

@@ -1,0 +1,216 @@
+//! The store in memory, slower and less reliable on demand.
+
+use std::{
+    fmt::Debug,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
+use scenario::{Digest, RunId};
+use store::{
+    Account, Commit, Committed, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
+};
+use tokio_util::bytes::Bytes;
+
+use crate::{chance::Chance, events::Events};
+
+/// One call in so many fails while the store is unreliable.
+const FAILS: u64 = 10;
+const LONGEST_STALL: u64 = 2_000;
+
+#[derive(Debug)]
+pub(crate) struct FaultyStore {
+    store: Memory,
+    events: Arc<Events>,
+    faults: Mutex<Faults>,
+}
+
+#[derive(Debug)]
+struct Faults {
+    chance: Chance,
+    stalls_until: Duration,
+    fails_until: Duration,
+}
+
+/// When a call fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fails {
+    Never,
+    Before,
+    /// It has written, and its caller does not know.
+    After,
+}
+
+impl FaultyStore {
+    pub(crate) fn new(seed: u64, events: Arc<Events>) -> Self {
+        let faults = Faults { chance: Chance::new(!seed), stalls_until: Duration::ZERO, fails_until: Duration::ZERO };
+        Self { store: Memory::new(), events, faults: Mutex::new(faults) }
+    }
+
+    pub(crate) fn stall_until(&self, end: Duration) {
+        let mut faults = self.faults.lock().unwrap();
+        faults.stalls_until = faults.stalls_until.max(end);
+    }
+
+    pub(crate) fn fail_until(&self, end: Duration) {
+        let mut faults = self.faults.lock().unwrap();
+        faults.fails_until = faults.fails_until.max(end);
+    }
+
+    async fn meet(&self, what: (&'static str, impl Debug)) -> Result<Fails, Error> {
+        self.events.add(&what);
+        let (stall, fails) = {
+            let mut faults = self.faults.lock().unwrap();
+            let now = turmoil::sim_elapsed().unwrap_or_default();
+            let stall = (now < faults.stalls_until).then(|| faults.chance.time(0, LONGEST_STALL));
+            let fails = match now < faults.fails_until && faults.chance.one_in(FAILS) {
+                false => Fails::Never,
+                true if faults.chance.one_in(2) => Fails::Before,
+                true => Fails::After,
+            };
+            (stall, fails)
+        };
+        if let Some(stall) = stall {
+            tokio::time::sleep(stall).await;
+        }
+        if fails == Fails::Before { Err(unavailable()) } else { Ok(fails) }
+    }
+}
+
+fn unavailable() -> Error {
+    Error::Unavailable("the connection was reset".to_owned())
+}
+
+fn answer<T>(fails: Fails, done: Result<T, Error>) -> Result<T, Error> {
+    if fails == Fails::After { Err(unavailable()) } else { done }
+}
+
+/// What tells leases apart.
+fn said(leases: &[Lease]) -> Vec<(u64, u64, u64, u32)> {
+    leases.iter().map(|lease| (lease.session, lease.trials.start, lease.trials.end, lease.epoch)).collect()
+}
+
+impl Store for FaultyStore {
+    async fn create_run(&self, run: &RunRow, plan: &[u8]) -> Result<(), Error> {
+        let fails = self.meet(("create_run", &run.id)).await?;
+        answer(fails, self.store.create_run(run, plan).await)
+    }
+
+    async fn run(&self, run: &RunId) -> Result<Option<RunRow>, Error> {
+        let fails = self.meet(("run", run)).await?;
+        answer(fails, self.store.run(run).await)
+    }
+
+    async fn runs(&self) -> Result<Vec<RunRow>, Error> {
+        let fails = self.meet(("runs", ())).await?;
+        answer(fails, self.store.runs().await)
+    }
+
+    async fn plan(&self, digest: &Digest) -> Result<Option<Bytes>, Error> {
+        let fails = self.meet(("plan", digest)).await?;
+        answer(fails, self.store.plan(digest).await)
+    }
+
+    async fn set_state(&self, run: &RunId, state: RunState, ended_at: Option<i64>) -> Result<(), Error> {
+        let fails = self.meet(("set_state", (run, format!("{state:?}")))).await?;
+        answer(fails, self.store.set_state(run, state, ended_at).await)
+    }
+
+    async fn set_load_began(&self, run: &RunId, at: i64) -> Result<(), Error> {
+        let fails = self.meet(("set_load_began", run)).await?;
+        answer(fails, self.store.set_load_began(run, at).await)
+    }
+
+    async fn decide(&self, run: &RunId, decision: &Decision, moved: Moved) -> Result<(), Error> {
+        let fails = self.meet(("decide", run)).await?;
+        answer(fails, self.store.decide(run, decision, moved).await)
+    }
+
+    async fn set_runner(&self, run: &RunId, runner: &Runner) -> Result<(), Error> {
+        let fails = self.meet(("set_runner", run)).await?;
+        answer(fails, self.store.set_runner(run, runner).await)
+    }
+
+    async fn open_session(&self, worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
+        let fails = self.meet(("open_session", worker)).await?;
+        answer(fails, self.store.open_session(worker, token, at).await)
+    }
+
+    async fn token(&self, session: u64) -> Result<Option<Digest>, Error> {
+        let fails = self.meet(("token", session)).await?;
+        answer(fails, self.store.token(session).await)
+    }
+
+    async fn grant(&self, leases: &[Lease], at: i64) -> Result<(), Error> {
+        let fails = self.meet(("grant", said(leases))).await?;
+        answer(fails, self.store.grant(leases, at).await)
+    }
+
+    async fn commit(&self, commit: &Commit, at: i64) -> Result<Committed, Error> {
+        let fails = self.meet(("commit", (commit.session, commit.sequence))).await?;
+        answer(fails, self.store.commit(commit, at).await)
+    }
+
+    async fn watermark(&self, session: u64) -> Result<Option<u64>, Error> {
+        let fails = self.meet(("watermark", session)).await?;
+        answer(fails, self.store.watermark(session).await)
+    }
+
+    async fn heartbeat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
+        let fails = self.meet(("heartbeat", (session, said(begun)))).await?;
+        answer(fails, self.store.heartbeat(session, unsettled, begun, at).await)
+    }
+
+    async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
+        let fails = self.meet(("fund", (run, session))).await?;
+        answer(fails, self.store.fund(run, session, account, granted).await)
+    }
+
+    async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {
+        let fails = self.meet(("release", (session, said(trials), begun))).await?;
+        answer(fails, self.store.release(session, trials, begun, at).await)
+    }
+
+    async fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> Result<(), Error> {
+        let fails = self.meet(("resume", (run, again))).await?;
+        answer(fails, self.store.resume(run, again, replays).await)
+    }
+
+    async fn end_session(
+        &self,
+        session: u64,
+        reason: &str,
+        proof: bool,
+        begun: &[Lease],
+        at: i64,
+    ) -> Result<Vec<Lease>, Error> {
+        let fails = self.meet(("end_session", (session, reason, proof))).await?;
+        answer(fails, self.store.end_session(session, reason, proof, begun, at).await)
+    }
+
+    async fn recover(&self, run: &RunId) -> Result<Recovered, Error> {
+        let fails = self.meet(("recover", run)).await?;
+        answer(fails, self.store.recover(run).await)
+    }
+
+    async fn lost_over_time(&self, run: &RunId, limit: u32) -> Result<Vec<(i64, u64)>, Error> {
+        let fails = self.meet(("lost_over_time", run)).await?;
+        answer(fails, self.store.lost_over_time(run, limit).await)
+    }
+
+    async fn trials(&self, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {
+        let fails = self.meet(("trials", (run, first))).await?;
+        answer(fails, self.store.trials(run, first, limit).await)
+    }
+
+    async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
+        let fails = self.meet(("pieces", (run, asked.len()))).await?;
+        answer(fails, self.store.pieces(run, asked).await)
+    }
+
+    async fn spend(&self, run: &RunId) -> Result<Spend, Error> {
+        let fails = self.meet(("spend", run)).await?;
+        answer(fails, self.store.spend(run).await)
+    }
+}

@@ -1,0 +1,133 @@
+//! What happens in a simulation: a fleet, a plan, and faults with their times, all from one seed.
+
+use std::time::Duration;
+
+use crate::chance::Chance;
+
+/// Faults begin in this time; then everything heals.
+const FAULTY: u64 = 60_000;
+const MOST_TALKS: u32 = 24;
+const MOST_QUESTIONS: u32 = 80;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Script {
+    pub(crate) seed: u64,
+    /// The slots of each worker.
+    pub(crate) workers: Vec<u32>,
+    pub(crate) repeats: u32,
+    /// Whole conversations, or one question each.
+    pub(crate) talks: bool,
+    /// Messages take up to so long.
+    pub(crate) latency: Duration,
+    /// Calls of the agent, fleet-wide.
+    pub(crate) requests_per_minute: Option<u32>,
+    /// The run has a budget that does not pay for all of it, and gets a larger one when that is used up.
+    pub(crate) budget: bool,
+    /// In the order of their times.
+    pub(crate) faults: Vec<(Duration, Fault)>,
+}
+
+/// Workers by their place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Killed, and started again after so long.
+    KillWorker(usize, Duration),
+    KillCoordinator(Duration),
+    /// No message arrives on either way.
+    Partition(usize, Duration),
+    /// No message of the worker arrives; the coordinator's do.
+    Mute(usize, Duration),
+    /// No message of the coordinator arrives; the worker's do.
+    Deaf(usize, Duration),
+    /// Messages wait, and arrive after so long.
+    Hold(usize, Duration),
+    /// Every message takes longer.
+    Slow(usize, Duration),
+    /// Each call of the store takes up to two seconds more.
+    StoreStalls(Duration),
+    /// One call of the store in ten fails, before or after it has written.
+    StoreErrors(Duration),
+    /// The agent answers with 429.
+    Storm(Duration),
+    /// The coordinator's wall clock jumps, in milliseconds.
+    ClockStep(i64),
+    /// Finishes what it plays and leaves; another worker takes its place after so long.
+    Drain(usize, Duration),
+}
+
+impl Script {
+    pub(crate) fn of(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let workers = (0..chance.between(2, 4)).map(|_| chance.between(1, 6) as u32).collect::<Vec<_>>();
+        let talks = chance.one_in(2);
+        let repeats =
+            if talks { chance.between(8, MOST_TALKS.into()) } else { chance.between(20, MOST_QUESTIONS.into()) };
+        let latency = if chance.one_in(4) { chance.time(100, 400) } else { chance.time(1, 40) };
+        let requests_per_minute = chance.one_in(4).then(|| chance.between(60, 240) as u32);
+        let budget = chance.one_in(4);
+        let mut faults: Vec<(Duration, Fault)> = (0..chance.between(1, 8))
+            .map(|_| (chance.time(500, FAULTY), Fault::of(&mut chance, workers.len() as u64)))
+            .collect();
+        faults.sort_by_key(|(at, _)| *at);
+        Self { seed, workers, repeats: repeats as u32, talks, latency, requests_per_minute, budget, faults }
+    }
+
+    /// A fleet without faults that plays at least what every script plays.
+    pub(crate) fn undisturbed(talks: bool) -> Self {
+        Self {
+            seed: 0,
+            workers: vec![8, 8],
+            repeats: if talks { MOST_TALKS } else { MOST_QUESTIONS },
+            talks,
+            latency: Duration::from_millis(10),
+            requests_per_minute: None,
+            budget: false,
+            faults: Vec::new(),
+        }
+    }
+}
+
+impl Fault {
+    fn of(chance: &mut Chance, workers: u64) -> Self {
+        let worker = chance.below(workers) as usize;
+        // Around the times of the protocol: 1 s without a stream, 3 s closed, 20 s fence, 30 s session.
+        let lasts = match chance.below(4) {
+            0 => chance.time(50, 900),
+            1 => chance.time(900, 4_000),
+            2 => chance.time(4_000, 22_000),
+            _ => chance.time(22_000, 45_000),
+        };
+        match chance.below(14) {
+            0 | 1 => Self::KillWorker(worker, lasts),
+            2 | 3 => Self::KillCoordinator(lasts),
+            4 => Self::Partition(worker, lasts),
+            5 => Self::Mute(worker, lasts),
+            6 => Self::Deaf(worker, lasts),
+            7 => Self::Hold(worker, lasts),
+            8 => Self::Slow(worker, lasts),
+            9 => Self::StoreStalls(lasts),
+            10 => Self::StoreErrors(lasts),
+            11 => Self::Storm(lasts),
+            12 => Self::ClockStep(if chance.one_in(2) { -3_600_000 } else { 3_600_000 }),
+            _ => Self::Drain(worker, lasts),
+        }
+    }
+
+    /// The name without its figures.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Self::KillWorker(..) => "kill a worker",
+            Self::KillCoordinator(_) => "kill the coordinator",
+            Self::Partition(..) => "partition",
+            Self::Mute(..) => "mute",
+            Self::Deaf(..) => "deaf",
+            Self::Hold(..) => "hold",
+            Self::Slow(..) => "slow",
+            Self::StoreStalls(_) => "store stalls",
+            Self::StoreErrors(_) => "store errors",
+            Self::Storm(_) => "storm",
+            Self::ClockStep(_) => "clock step",
+            Self::Drain(..) => "drain",
+        }
+    }
+}
