@@ -232,8 +232,10 @@ impl Scheduler {
         }
         // A lost grant leaves trials with a session that does not know them, and its heartbeats would renew them for
         // ever.
-        let unlisted = session.take_unlisted(number, now);
-        self.give_back(number, unlisted, false, now);
+        // If one of them may have begun, another attempt has another epoch: an agent never sees one attempt twice.
+        let (begun, unbegun) = session.take_unlisted(number, now);
+        self.give_back(number, begun, true, now);
+        self.give_back(number, unbegun, false, now);
     }
 
     fn begin(&mut self, number: u64, trials: &[Held]) {

@@ -70,6 +70,8 @@ struct HeldTrial {
     epoch: u32,
     /// As far as the worker said.
     begun: bool,
+    /// Leased before a restart and not listed since: it may have begun without this coordinator's knowledge.
+    unsure: bool,
     /// It is taken back then, unless a heartbeat lists it.
     list_by: Duration,
 }
@@ -89,7 +91,8 @@ impl Session {
     }
 
     pub(super) fn hold(&mut self, lease: &Lease, trial: u64, list_by: Duration) {
-        let held = HeldTrial { lease: lease.id, epoch: lease.epoch, begun: trial < lease.begun, list_by };
+        let held =
+            HeldTrial { lease: lease.id, epoch: lease.epoch, begun: trial < lease.begun, unsure: false, list_by };
         self.held.entry(lease.run.clone()).or_default().insert(trial, held);
     }
 
@@ -103,6 +106,8 @@ impl Session {
         if claim == self.last_claim {
             self.last_grant.push(lease.clone());
         }
+        let held = self.held.get_mut(&lease.run).into_iter().flat_map(|trials| trials.range_mut(lease.trials.clone()));
+        held.for_each(|(_, held)| held.unsure = true);
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -181,7 +186,7 @@ impl Session {
         if let Some(trials) = self.held.get_mut(&listed.run).filter(|_| !listed.trials.is_empty()) {
             for (trial, held) in trials.range_mut(listed.trials.clone()) {
                 if held.epoch == listed.epoch {
-                    held.list_by = list_by;
+                    (held.list_by, held.unsure) = (list_by, false);
                     stranger(first, *trial);
                     first = trial + 1;
                 }
@@ -191,9 +196,10 @@ impl Session {
         strangers
     }
 
-    /// Takes out trials that no heartbeat has listed in time.
-    pub(super) fn take_unlisted(&mut self, session: u64, now: Duration) -> Vec<Lease> {
-        self.take_where(session, |_, _, held| held.list_by <= now)
+    /// Takes out trials that no heartbeat has listed in time: those that may have begun, and the others.
+    pub(super) fn take_unlisted(&mut self, session: u64, now: Duration) -> (Vec<Lease>, Vec<Lease>) {
+        let begun = self.take_where(session, |_, _, held| held.list_by <= now && (held.begun || held.unsure));
+        (begun, self.take_where(session, |_, _, held| held.list_by <= now))
     }
 
     /// A worker that reconnects must list what it holds by `list_by`.

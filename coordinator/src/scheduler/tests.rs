@@ -87,8 +87,8 @@ fn unlisted_trials_are_returned_and_unleased_ones_fenced() {
     harness.wait(1.0);
     let heard = harness.heartbeat(1, vec![held("a", 0..2, 1), held("a", 4..6, 1)]);
     let leases = vec![lease(1, 1, 2..4)];
-    assert_eq!(heard, [Action::Renew { session: 1 }, Action::Release { session: 1, leases, begun: false }]);
-    assert_eq!(harness.claim(1, 10), [a(2..4, 1), a(6..10, 1)], "returned first, and not counted as lost");
+    assert_eq!(heard, [Action::Renew { session: 1 }, Action::Release { session: 1, leases, begun: true }]);
+    assert_eq!(harness.claim(1, 10), [a(2..4, 2), a(6..10, 1)], "returned first, and never played as the same attempt");
 }
 
 #[test]
