@@ -159,12 +159,12 @@ pub fn stopped(decisions: &[Decision]) -> Option<&str> {
     })
 }
 
-/// Whether the budget of the run was used up, unless somebody had it continue since.
+/// Whether the budget of the run was used up, unless somebody raised it or had the run continue since.
 #[must_use]
 pub fn is_out_of_money(decisions: &[Decision]) -> bool {
     decisions.iter().fold(false, |out, decision| match decision.what {
         Decided::OutOfMoney { .. } => true,
-        Decided::Resumed => false,
+        Decided::Budget { .. } | Decided::Resumed => false,
         _ => out,
     })
 }
