@@ -24,7 +24,7 @@ mod values;
 pub use engine::Engine;
 pub use memory::Memory;
 pub use money::{Account, Ledger, Slice};
-pub use postgres::Postgres;
+pub use postgres::{Candidate, Hold, Holder, Postgres};
 pub use rows::{
     Commit, Committed, EndedTrial, Lease, Losses, Moved, Part, Piece, Recovered, RunRow, SegmentRow, StoredTrial,
 };

@@ -1,12 +1,13 @@
 //! The store of a fleet: a PostgreSQL database, version 14 or later, that outlives the machines of coordinators.
 //!
-//! One coordinator writes at a time: it holds a [`duty`] with an epoch, and each transaction first checks that epoch. A
-//! standby takes the duty over when its holder has not renewed it for [`duty::TTL`]. This file maps the trait to
+//! One coordinator writes at a time: it holds a [`duty`] with an epoch, and each transaction first checks that epoch. Another
+//! one, a [`candidate`], takes the duty over when its holder has not renewed it for [`duty::TTL`]. This file maps the trait to
 //! statements; each concern has its statements in a separate file.
 //!
 //! Lock order: the duty, the session, the run, then the rows of the run. Each method is one transaction. A method that lost
 //! its connection is repeated, and each can be: those whose answer would differ the second time take `again`.
 
+mod candidate;
 mod commit;
 mod duty;
 mod leases;
@@ -19,11 +20,16 @@ mod server;
 mod sessions;
 mod spend;
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 
 use crate::{Account, Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial};
+
+pub use candidate::Candidate;
+pub use duty::{Hold, Holder};
 
 #[derive(Debug)]
 pub struct Postgres {
@@ -37,15 +43,21 @@ impl Postgres {
     ///
     /// The search path of the connection decides the schema, `?options[search_path]=gabfest` in an address.
     pub async fn open(address: &str, holder: &str) -> Result<Self, Error> {
-        let pool = open::open(address).await?;
-        let duty = duty::Duty::take(&pool, holder).await?;
-        Ok(Self { server: server::Server { pool, duty } })
+        Candidate::connect(address).await?.take(holder, "").await
     }
 
     /// Lets the next coordinator open the store at once. Later writes are refused.
     pub async fn hand_over(&self) -> Result<(), Error> {
         self.server.duty.release(&self.server.pool).await
     }
+
+    /// How long ago this coordinator last renewed its hold. Beyond [`Postgres::TTL`] another one may have taken over.
+    #[must_use]
+    pub fn silent_for(&self) -> Duration {
+        self.server.duty.silent_for()
+    }
+
+    pub const TTL: Duration = duty::TTL;
 }
 
 impl Store for Postgres {

@@ -24,13 +24,18 @@ impl From<sqlx::Error> for Error {
     }
 }
 
+/// `versions`: of the schema, and the newest that this program knows.
+pub(crate) fn newer(versions: Option<(i64, i64)>) -> Error {
+    let versions = versions.map(|(found, known)| format!(" (its schema is {found}, this gabfest knows up to {known})"));
+    let versions = versions.unwrap_or_default();
+    Error::Version(format!("was made by a newer gabfest{versions}: use that one, or restore a backup of this version"))
+}
+
 /// Why the schema could not be migrated.
 pub(crate) fn of_migration(error: MigrateError) -> Error {
     match error {
         MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
-        MigrateError::VersionMissing(_) | MigrateError::VersionTooOld(..) => {
-            Error::Version("was made by a newer gabfest: use that one, or restore a backup of this version".to_owned())
-        }
+        MigrateError::VersionMissing(_) | MigrateError::VersionTooOld(..) => newer(None),
         MigrateError::VersionMismatch(_) => {
             Error::Version("was made by a gabfest of another line: use that one, or another folder".to_owned())
         }

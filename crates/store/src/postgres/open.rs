@@ -16,7 +16,8 @@ const CONNECTIONS: u32 = 8;
 /// `server_version_num` of PostgreSQL 14.
 const OLDEST_VERSION: i32 = 140_000;
 
-pub(super) async fn open(address: &str) -> Result<PgPool, Error> {
+/// Connects, and looks whether this program can use what is there. Changes nothing.
+pub(super) async fn connect(address: &str) -> Result<PgPool, Error> {
     let options = PgConnectOptions::from_str(address)
         .map_err(|error| Error::Unwritable(format!("cannot read the address of the store: {error}")))?
         .application_name("gabfest")
@@ -31,9 +32,31 @@ pub(super) async fn open(address: &str) -> Result<PgPool, Error> {
         let version: String = query_scalar("select current_setting('server_version')").fetch_one(&pool).await?;
         return Err(Error::Version(format!("the store is PostgreSQL {version}; gabfest needs 14 or later")));
     }
-    // sqlx takes an advisory lock for the migration, so two coordinators can start at once.
-    migrations().run(&pool).await.map_err(refusal::of_migration).map_err(named)?;
+    check_schema(&pool).await?;
     Ok(pool)
+}
+
+/// [`Error::Version`] if a newer gabfest made the tables. An older schema is no error: its holder may still use it.
+pub(super) async fn check_schema(pool: &PgPool) -> Result<(), Error> {
+    let there: bool = query_scalar("select to_regclass('_sqlx_migrations') is not null").fetch_one(pool).await?;
+    if !there {
+        return Ok(());
+    }
+    let newest: Option<i64> = query_scalar("select max(version) from _sqlx_migrations").fetch_one(pool).await?;
+    let known = migrations().iter().map(|migration| migration.version).max().unwrap_or_default();
+    match newest {
+        Some(newest) if newest > known => Err(named(refusal::newer(Some((newest, known))))),
+        _ => Ok(()),
+    }
+}
+
+pub(super) async fn has_tables(pool: &PgPool) -> Result<bool, Error> {
+    Ok(query_scalar("select to_regclass('duty') is not null").fetch_one(pool).await?)
+}
+
+/// sqlx takes an advisory lock for it, so two coordinators can start at once.
+pub(super) async fn migrate(pool: &PgPool) -> Result<(), Error> {
+    migrations().run(pool).await.map_err(refusal::of_migration).map_err(named)
 }
 
 fn named(error: Error) -> Error {
@@ -50,5 +73,6 @@ fn migrations() -> Migrator {
     Migrator::with_migrations(vec![
         migration(1, "store", include_str!("../../migrations/postgres/1_store.sql")),
         migration(2, "money", include_str!("../../migrations/postgres/2_money.sql")),
+        migration(3, "peers", include_str!("../../migrations/postgres/3_peers.sql")),
     ])
 }

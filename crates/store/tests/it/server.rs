@@ -2,7 +2,7 @@
 
 use record::Usd;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
-use store::{Error, Lease, Postgres, Store};
+use store::{Candidate, Error, Hold, Lease, Postgres, Store};
 
 use crate::{
     proxy::Proxy,
@@ -40,6 +40,69 @@ async fn one_coordinator_writes_at_a_time() {
     let third = Postgres::open(&address, "third").await.unwrap();
     let done = third.recover(&id("run")).await.unwrap().done;
     assert_eq!((done.len(), done.first()), (1, Some(&(3..4))));
+}
+
+#[tokio::test]
+async fn a_candidate_sees_who_holds_the_store_and_where() {
+    let Some(server) = OnServer::server() else { return };
+    let address = OnServer::schema(&server).await;
+    let candidate = Candidate::connect(&address).await.unwrap();
+    assert_eq!(candidate.look().await.unwrap(), None, "nothing is made by a look");
+    let first = candidate.take("first", "http://one:7400").await.unwrap();
+    let seen = candidate.look().await.unwrap().unwrap();
+    assert_eq!((seen.name.as_str(), seen.address.as_str(), seen.hold), ("first", "http://one:7400", Hold::Held));
+    assert!(matches!(candidate.take("second", "http://two:7400").await, Err(Error::InUse(_))));
+    assert_eq!(candidate.look().await.unwrap(), Some(seen.clone()), "a refused candidate changes nothing");
+
+    first.hand_over().await.unwrap();
+    assert_eq!(candidate.look().await.unwrap().unwrap().hold, Hold::Released);
+    let second = candidate.take("second", "http://two:7400").await.unwrap();
+    let seen = candidate.look().await.unwrap().unwrap();
+    assert_eq!((seen.name.as_str(), seen.address.as_str(), seen.epoch), ("second", "http://two:7400", 2));
+    drop(second);
+    expire_duty(&address).await;
+    assert_eq!(candidate.look().await.unwrap().unwrap().hold, Hold::Expired);
+}
+
+/// A coordinator of the version before is still running: the tables change only when it no longer holds them.
+#[tokio::test]
+async fn the_tables_change_only_for_the_holder() {
+    let Some(server) = OnServer::server() else { return };
+    let address = OnServer::schema(&server).await;
+    Postgres::open(&address, "old").await.unwrap().hand_over().await.unwrap();
+    let mut connection = PgConnection::connect(&address).await.unwrap();
+    for change in [
+        "alter table duty drop column address",
+        "delete from _sqlx_migrations where version = 3",
+        "update duty set holder = 'old', lease_until = clock_timestamp() + interval '1 hour'",
+    ] {
+        sqlx::query(AssertSqlSafe(change)).execute(&mut connection).await.unwrap();
+    }
+    let candidate = Candidate::connect(&address).await.unwrap();
+    let seen = candidate.look().await.unwrap().unwrap();
+    assert_eq!((seen.name.as_str(), seen.address.as_str(), seen.hold), ("old", "", Hold::Held));
+    assert!(matches!(candidate.take("new", "http://new:7400").await, Err(Error::InUse(_))));
+    let newest = async |connection: &mut PgConnection| -> i64 {
+        sqlx::query_scalar("select max(version) from _sqlx_migrations").fetch_one(connection).await.unwrap()
+    };
+    assert_eq!(newest(&mut connection).await, 2);
+    sqlx::query("update duty set lease_until = '-infinity'").execute(&mut connection).await.unwrap();
+    let _new = candidate.take("new", "http://new:7400").await.unwrap();
+    assert!(newest(&mut connection).await >= 3);
+    assert_eq!(candidate.look().await.unwrap().unwrap().address, "http://new:7400");
+    connection.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_holder_knows_how_long_it_has_been_silent() {
+    let Some(server) = OnServer::server() else { return };
+    let proxy = Proxy::before(&server).await;
+    let store = Postgres::open(&proxy.through(&OnServer::schema(&server).await), "test").await.unwrap();
+    tokio::time::sleep(Postgres::TTL).await;
+    assert!(store.silent_for() < Postgres::TTL, "it renews by itself: {:?}", store.silent_for());
+    store.hand_over().await.unwrap();
+    tokio::time::sleep(Postgres::TTL).await;
+    assert!(store.silent_for() >= Postgres::TTL);
 }
 
 #[tokio::test]

@@ -93,7 +93,9 @@ impl OnServer {
 /// As if the holder of the store had been silent for longer than its duty lasts.
 pub(crate) async fn expire_duty(address: &str) {
     let mut connection = PgConnection::connect(address).await.unwrap();
-    sqlx::query("update duty set lease_until = '-infinity'").execute(&mut connection).await.unwrap();
+    // With another epoch, so that a holder that is still there does not renew it in between.
+    let expire = "update duty set epoch = epoch + 1, lease_until = clock_timestamp() - interval '1 second'";
+    sqlx::query(expire).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
 }
 
