@@ -69,6 +69,7 @@ impl Feeder {
             worker: RUN.to_owned(),
             version: "bench".to_owned(),
             token: joined.token,
+            protocol: proto::PROTOCOL,
         };
         feeder.say(Word::Hello(hello)).await?;
         Ok(feeder)

@@ -4,6 +4,8 @@ use std::{net::SocketAddr, sync::Arc};
 
 use pki::{Authority, Peer};
 
+use crate::line::Line;
+
 /// How callers are told apart.
 #[derive(Debug, Clone)]
 pub enum Gate {
@@ -14,13 +16,20 @@ pub enum Gate {
 }
 
 /// What a connection tells about its other end: the extension of every request that came over it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Visitor {
     pub address: Option<SocketAddr>,
     pub peer: Peer,
+    /// Carries the connection's calls to another coordinator.
+    pub line: Line,
 }
 
 impl Visitor {
+    #[must_use]
+    pub fn new(address: Option<SocketAddr>, peer: Peer) -> Self {
+        Self { address, peer, line: Line::default() }
+    }
+
     /// The identity that a worker's session is bound to; empty without a certificate.
     pub(crate) fn owner(extensions: &tonic::Extensions) -> String {
         match extensions.get::<Self>().map(|visitor| &visitor.peer) {

@@ -1,4 +1,7 @@
 //! The gRPC services of the coordinator: for workers, for people, for certificates, health and reflection.
+//!
+//! [`router`] serves a coordinator that is always in charge. With several, each has a [`front`], which relays calls to the one
+//! that is.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +9,11 @@ use proto::v1::{
     certificates_server::CertificatesServer, coordinator_server::CoordinatorServer, runs_server::RunsServer,
 };
 use store::Store;
-use tonic::transport::server::Router;
+use tonic::{
+    service::Routes,
+    transport::{Server, server::Router},
+};
+use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 
 use self::{access::Guarded, certificates::Certificates, people::People, workers::Workers};
 use crate::{Clock, Gate, Handle};
@@ -14,12 +21,17 @@ use crate::{Clock, Gate, Handle};
 mod access;
 mod batch;
 mod certificates;
+mod front;
 mod parts;
 mod people;
 mod readable;
+mod relay;
+mod relayed;
 mod status;
 mod transcripts;
 mod workers;
+
+pub use front::{Front, Place, Switch};
 
 /// HTTP/2 pings find a peer that vanished without closing its connection. They are off by default.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -40,31 +52,47 @@ pub async fn router<S: Store>(handle: Handle<S>, gate: Gate) -> Result<Router, t
     let (health, health_server) = tonic_health::server::health_reporter();
     health.set_serving::<CoordinatorServer<Workers<S>>>().await;
     health.set_serving::<RunsServer<People<S>>>().await;
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(proto::DESCRIPTOR)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()?;
+    let routes = routes(handle, &gate).add_service(guarded(health_server, &gate, &clock)).add_service(guarded(
+        reflection()?,
+        &gate,
+        &clock,
+    ));
+    Ok(server().add_routes(routes))
+}
+
+/// The services of a coordinator that is in charge.
+pub fn routes<S: Store>(handle: Handle<S>, gate: &Gate) -> Routes {
+    let clock = handle.clock().clone();
     let workers = CoordinatorServer::new(Workers::new(handle.clone()))
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
-    let certificates = certificates(&gate, &clock);
+    let certificates = certificates(gate, &clock);
     let people = RunsServer::new(People::new(handle))
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
-    let router = tonic::transport::Server::builder()
+    let routes = Routes::new(guarded(workers, gate, &clock)).add_service(guarded(people, gate, &clock));
+    match certificates {
+        Some(certificates) => routes.add_service(guarded(certificates, gate, &clock)),
+        None => routes,
+    }
+}
+
+/// How a coordinator speaks HTTP/2.
+#[must_use]
+pub fn server() -> Server {
+    Server::builder()
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .http2_max_header_list_size(HEADER_BYTES)
         .tcp_nodelay(true)
-        .add_service(guarded(health_server, &gate, &clock))
-        .add_service(guarded(reflection, &gate, &clock))
-        .add_service(guarded(workers, &gate, &clock))
-        .add_service(guarded(people, &gate, &clock));
-    Ok(match certificates {
-        Some(certificates) => router.add_service(guarded(certificates, &gate, &clock)),
-        None => router,
-    })
+}
+
+fn reflection() -> Result<ServerReflectionServer<impl ServerReflection>, tonic_reflection::server::Error> {
+    tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(proto::DESCRIPTOR)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()
 }
 
 fn certificates(gate: &Gate, clock: &Clock) -> Option<CertificatesServer<Certificates>> {

@@ -51,6 +51,20 @@ pub fn batch_from_bytes(bytes: bytes::Bytes) -> Result<v1::Batch, String> {
     prost::Message::decode(bytes).map_err(|error: prost::DecodeError| error.to_string())
 }
 
+/// The metadata of a relayed call: an encoded [`v1::RelayedCaller`].
+pub const RELAYED_CALLER: &str = "gabfest-caller-bin";
+
+#[must_use]
+pub fn caller_to_bytes(caller: &v1::RelayedCaller) -> Vec<u8> {
+    prost::Message::encode_to_vec(caller)
+}
+
+/// # Errors
+/// The bytes are not a caller. The error describes why.
+pub fn caller_from_bytes(bytes: &[u8]) -> Result<v1::RelayedCaller, String> {
+    prost::Message::decode(bytes).map_err(|error: prost::DecodeError| error.to_string())
+}
+
 /// A larger batch is sent in parts of this size, so that heartbeats can be sent between them.
 pub const PART_BYTES: usize = 4 << 10;
 

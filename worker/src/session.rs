@@ -92,7 +92,11 @@ async fn join(
         let refused = tokio::select! {
             () = drain.cancelled() => return Ok(None),
             answer = client.join(request.clone()) => match answer {
-                Ok(reply) => return Ok(Some(reply.into_inner())),
+                Ok(reply) => {
+                    let reply = reply.into_inner();
+                    tracing::info!(session = reply.session, coordinator = reply.version, "joined");
+                    return Ok(Some(reply));
+                }
                 Err(status) => status,
             },
             () = sleep_until(give_up) => return Err(Error::Unreachable { patience, last }),

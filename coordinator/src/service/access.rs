@@ -46,7 +46,7 @@ fn allowed(path: &str) -> Option<Allowed> {
 impl Gate {
     /// # Errors
     /// The call is not for this caller. `now`: Unix milliseconds.
-    fn check(&self, path: &str, peer: Option<&Peer>, now: i64) -> Result<(), Status> {
+    pub(super) fn check(&self, path: &str, peer: Option<&Peer>, now: i64) -> Result<(), Status> {
         let Self::Certificates(authority) = self else { return Ok(()) };
         let Some(allowed) = allowed(path) else { return Err(Status::permission_denied("nobody may call this")) };
         if allowed == Allowed::Anybody {
@@ -57,6 +57,9 @@ impl Gate {
         };
         if now / 1_000 >= *expires_at {
             return Err(Status::unauthenticated(format!("the certificate of {} has expired", identity.name)));
+        }
+        if identity.role == Role::Coordinator {
+            return Err(Status::permission_denied("a coordinator makes calls for others only"));
         }
         if authority.is_revoked(identity) {
             return Err(Status::permission_denied(format!("the certificate of {} is revoked", identity.name)));
@@ -110,7 +113,7 @@ where
     }
 }
 
-fn warn(path: &str, visitor: Option<&Visitor>, status: &Status) {
+pub(super) fn warn(path: &str, visitor: Option<&Visitor>, status: &Status) {
     let address = visitor.and_then(|visitor| visitor.address).map(|address| address.to_string()).unwrap_or_default();
     let caller = match visitor.map(|visitor| &visitor.peer) {
         Some(Peer::Known(caller)) => caller.identity.name.as_str(),

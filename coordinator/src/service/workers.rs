@@ -50,19 +50,15 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
         let owner = Visitor::owner(request.extensions());
         let request = request.into_inner();
         if request.protocol != proto::PROTOCOL {
-            return Err(Status::failed_precondition(format!(
-                "worker {} of version {} speaks protocol {}, this coordinator speaks {}",
-                request.worker,
-                request.version,
-                request.protocol,
-                proto::PROTOCOL
-            )));
+            let reason = wrong_protocol(&request.worker, &request.version, request.protocol);
+            return Err(Status::failed_precondition(reason));
         }
         let (session, token) = self.handle.join(request.worker, owner).await.map_err(status)?;
         let token = token.bytes().to_vec().into();
         let timing = self.handle.timing();
         let (ttl_millis, beat_millis) = (millis(timing.session_ttl), millis(timing.heartbeat));
-        Ok(Response::new(v1::JoinReply { session, ttl_millis, beat_millis, token }))
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Ok(Response::new(v1::JoinReply { session, ttl_millis, beat_millis, token, version }))
     }
 
     async fn work(&self, request: Request<Streaming<v1::WorkerMessage>>) -> Result<Response<Orders>, Status> {
@@ -81,6 +77,14 @@ impl<S: Store> v1::coordinator_server::Coordinator for Workers<S> {
     }
 }
 
+fn wrong_protocol(worker: &str, version: &str, protocol: u32) -> String {
+    let (ours, own) = (proto::PROTOCOL, env!("CARGO_PKG_VERSION"));
+    tracing::warn!(worker, version, protocol, ours, "a worker is refused: it speaks another protocol");
+    format!(
+        "worker {worker} of version {version} speaks protocol {protocol}, this coordinator, of version {own}, speaks {ours}: use the same version"
+    )
+}
+
 /// One stream, from its Hello until it closes.
 async fn listen<S: Store>(
     handle: Handle<S>,
@@ -94,6 +98,12 @@ async fn listen<S: Store>(
         let _ = orders.send(Order::Goodbye { reason }).await;
         return;
     };
+    // 0: a worker of before this field.
+    if ![0, proto::PROTOCOL].contains(&hello.protocol) {
+        let reason = wrong_protocol(&hello.worker, &hello.version, hello.protocol);
+        let _ = orders.send(Order::Goodbye { reason }).await;
+        return;
+    }
     let session = hello.session;
     let wanted = CancellationToken::new();
     let proof = Token::of(&hello.token).digest(&owner);

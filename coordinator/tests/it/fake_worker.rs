@@ -70,6 +70,7 @@ impl FakeWorker {
             worker: "w".to_owned(),
             version: "1.2.3".to_owned(),
             token: token.clone(),
+            protocol: proto::PROTOCOL,
         });
         let mut worker = Self::stream(served).await;
         (worker.session, worker.token) = (session, token);

@@ -10,5 +10,6 @@ mod fake_worker;
 mod faults;
 mod plans;
 mod protocol;
+mod relays;
 mod runs;
 mod served;

@@ -39,6 +39,26 @@ async fn a_worker_of_another_protocol_is_refused() {
     assert!(refused.message().starts_with("worker old of version 0.0.1 speaks protocol 5"), "{}", refused.message());
 }
 
+/// It joined at a coordinator of its own version, which another one has replaced.
+#[tokio::test(start_paused = true)]
+async fn a_stream_of_another_protocol_is_refused() {
+    let mut served = served().await;
+    let worker = FakeWorker::join(&mut served).await;
+    let mut stream = FakeWorker::stream(&mut served).await;
+    let hello = |protocol| {
+        let (session, token) = (worker.session, worker.token.clone());
+        let (name, version) = ("late".to_owned(), "9.9.9".to_owned());
+        Word::Hello(v1::Hello { session, token, worker: name, version, protocol, ..v1::Hello::default() })
+    };
+    stream.say(hello(proto::PROTOCOL + 1)).await;
+    let reason = stream.goodbye().await;
+    assert!(reason.starts_with("worker late of version 9.9.9 speaks protocol 5"), "{reason}");
+    // A worker from before the field.
+    let mut stream = FakeWorker::stream(&mut served).await;
+    stream.say(hello(0)).await;
+    assert!(matches!(stream.hear().await, Some(Order::Welcome(_))));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_joined_worker_gets_the_timing() {
     let mut served = served().await;

@@ -17,7 +17,7 @@ use pki::{Authority, Peer};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::OwnedSemaphorePermit,
+    sync::{OwnedSemaphorePermit, watch},
     task::JoinSet,
 };
 use tokio_rustls::server::TlsStream;
@@ -31,7 +31,7 @@ use self::{handshake::Refusals, still_valid::StillValid};
 pub(crate) struct Incoming {
     wire: Wire,
     visitor: Visitor,
-    still_valid: Option<StillValid>,
+    still_valid: StillValid,
     _place: OwnedSemaphorePermit,
 }
 
@@ -42,23 +42,25 @@ enum Wire {
 }
 
 /// The endless stream of a listener's connections. With an authority they are encrypted, and each is checked with what the
-/// authority trusts at that moment.
+/// authority trusts at that moment. While `isolated` holds, connections are closed, so that their clients go elsewhere.
 pub(crate) fn incoming(
     listener: TcpListener,
     authority: Option<Arc<Authority>>,
+    isolated: watch::Receiver<bool>,
 ) -> impl Stream<Item = io::Result<Incoming>> {
     let door = Door::new(listener, Terms::http2("coordinator"));
-    let state = (door, JoinSet::new(), authority, Arc::new(Refusals::default()));
-    futures_util::stream::unfold(state, async |(mut door, mut opening, authority, refusals)| {
+    let house = House { authority, isolated, refusals: Arc::new(Refusals::default()) };
+    let state = (door, JoinSet::new(), house);
+    futures_util::stream::unfold(state, async |(mut door, mut opening, house)| {
         loop {
             tokio::select! {
                 // A handshake waits for its peer, so others go on meanwhile.
                 guest = door.next() => {
-                    opening.spawn(handshake::open(guest, authority.clone(), Arc::clone(&refusals)));
+                    opening.spawn(handshake::open(guest, house.clone()));
                 }
                 Some(opened) = opening.join_next() => {
                     if let Ok(Some(incoming)) = opened {
-                        return Some((Ok(incoming), (door, opening, authority, refusals)));
+                        return Some((Ok(incoming), (door, opening, house)));
                     }
                 }
             }
@@ -66,10 +68,19 @@ pub(crate) fn incoming(
     })
 }
 
+/// What all connections of a listener share.
+#[derive(Debug, Clone)]
+struct House {
+    authority: Option<Arc<Authority>>,
+    isolated: watch::Receiver<bool>,
+    refusals: Arc<Refusals>,
+}
+
 impl Incoming {
-    fn plain(guest: Guest, address: Option<SocketAddr>) -> Self {
-        let visitor = Visitor { address, peer: Peer::Unknown };
-        Self { wire: Wire::Plain(guest.stream), visitor, still_valid: None, _place: guest.place }
+    fn plain(guest: Guest, address: Option<SocketAddr>, isolated: watch::Receiver<bool>) -> Self {
+        let visitor = Visitor::new(address, Peer::Unknown);
+        let still_valid = StillValid::new(None, Peer::Unknown, isolated);
+        Self { wire: Wire::Plain(guest.stream), visitor, still_valid, _place: guest.place }
     }
 }
 
@@ -93,9 +104,7 @@ macro_rules! on_wire {
 
 impl AsyncRead for Incoming {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if let Some(still_valid) = &mut self.still_valid
-            && let Poll::Ready(over) = still_valid.poll_over(cx)
-        {
+        if let Poll::Ready(over) = self.still_valid.poll_over(cx) {
             return Poll::Ready(Err(over));
         }
         on_wire!(self.poll_read(cx, buf))

@@ -32,16 +32,16 @@ const AWAY_SECONDS: u64 = 120;
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Source {
     /// Get the recorded run from this coordinator; a run in a local folder takes precedence
-    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
-    pub(crate) coordinator: Option<String>,
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR", value_delimiter = ',')]
+    pub(crate) coordinator: Vec<String>,
     #[command(flatten)]
     pub(crate) identity: Identity,
 }
 
 impl Source {
     /// The coordinator, and as whom to ask it.
-    pub(crate) fn coordinator(&self) -> Option<(&str, &Identity)> {
-        Some((self.coordinator.as_deref()?, &self.identity))
+    pub(crate) fn coordinator(&self) -> Option<(&[String], &Identity)> {
+        (!self.coordinator.is_empty()).then_some((self.coordinator.as_slice(), &self.identity))
     }
 }
 
@@ -63,9 +63,9 @@ enum Store {
 
 impl RecordedRun {
     /// Opens a run by its folder or its id. `coordinator`: where it is if no folder of this machine has it, and as whom to ask.
-    pub(crate) async fn open(run: &str, coordinator: Option<(&str, &Identity)>) -> anyhow::Result<Self> {
-        if let Some((address, identity)) = coordinator.filter(|_| !RunFolder::exists(run)) {
-            return Self::on_coordinator(run, address, identity).await;
+    pub(crate) async fn open(run: &str, coordinator: Option<(&[String], &Identity)>) -> anyhow::Result<Self> {
+        if let Some((addresses, identity)) = coordinator.filter(|_| !RunFolder::exists(run)) {
+            return Self::on_coordinator(run, &addresses.join(","), identity).await;
         }
         if let (Some(folder), false) = (RunFolder::with_report(run), RunFolder::exists(run)) {
             return Err(usage(anyhow!(

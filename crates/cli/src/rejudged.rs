@@ -38,7 +38,7 @@ pub(crate) struct Rounds<'a> {
     /// Leave conversations out that were not kept, instead of refusing.
     pub(crate) partial: bool,
     /// Where the run is, if no folder of this machine has it.
-    pub(crate) coordinator: Option<(&'a str, &'a Identity)>,
+    pub(crate) coordinator: Option<(&'a [String], &'a Identity)>,
 }
 
 /// What came of it.

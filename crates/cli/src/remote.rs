@@ -1,20 +1,42 @@
-//! A channel to a coordinator at an address: `http://`, or `https://` with an identity.
+//! A channel to a coordinator: `http://`, or `https://` with an identity. Of several it uses one that answers.
 
 mod address;
 mod dial;
 mod keyring;
 mod renewal;
+mod round;
 
-use std::{error::Error as _, path::PathBuf};
+use std::{error::Error as _, path::PathBuf, sync::Arc};
 
 use anyhow::anyhow;
-use pki::{Credentials, Token};
+use pki::{Authority, Credentials, Token};
 use proto::v1::{self, certificates_client::CertificatesClient};
 use tonic::transport::Channel;
 
-use self::{address::Address, dial::DialError};
+use self::{address::Address, dial::DialError, round::Round};
 pub(crate) use self::{keyring::Keyring, renewal::keep_valid};
 use crate::{exit::usage, refusal};
+
+/// The coordinators that a command calls.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Coordinators {
+    /// The coordinator's address; of several that share a store (repeat it, or commas), one that answers is used
+    #[arg(
+        long = "coordinator",
+        default_value = "http://127.0.0.1:7400",
+        value_name = "URL",
+        env = "GABFEST_COORDINATOR",
+        value_delimiter = ','
+    )]
+    addresses: Vec<String>,
+}
+
+impl Coordinators {
+    /// With commas between them.
+    pub(crate) fn text(&self) -> String {
+        self.addresses.join(",")
+    }
+}
 
 /// Who a command is to a coordinator with TLS.
 #[derive(Debug, Clone, clap::Args)]
@@ -24,18 +46,19 @@ pub(crate) struct Identity {
     pub(crate) identity: PathBuf,
 }
 
-/// Where a coordinator is, and as whom it is called.
+/// Where the coordinators of a fleet are, and as whom they are called.
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
-    address: Address,
+    addresses: Vec<Address>,
     keyring: Option<Keyring>,
 }
 
 impl Remote {
-    pub(crate) fn new(address: &str, identity: &Identity) -> anyhow::Result<Self> {
-        let address = Address::read(address)?;
-        let keyring = if address.is_tls { Some(Keyring::open(&identity.identity)?) } else { None };
-        Ok(Self { address, keyring })
+    /// `addresses`: one or more, with commas between them.
+    pub(crate) fn new(addresses: &str, identity: &Identity) -> anyhow::Result<Self> {
+        let addresses = Address::read_all(addresses)?;
+        let keyring = if addresses[0].is_tls { Some(Keyring::open(&identity.identity)?) } else { None };
+        Ok(Self { addresses, keyring })
     }
 
     /// With TLS: the credentials.
@@ -43,58 +66,63 @@ impl Remote {
         self.keyring.as_ref()
     }
 
-    /// A channel that connects when it is first used and again after it broke.
+    /// A channel that connects when it is first used and again after it broke, each time to the next coordinator.
     pub(crate) fn lazy(&self) -> anyhow::Result<Channel> {
-        let endpoint = self.address.endpoint()?;
-        Ok(match &self.keyring {
-            None => endpoint.connect_lazy(),
+        Ok(self.addresses[0].endpoint()?.connect_with_connector_lazy(self.round().connector()))
+    }
+
+    fn round(&self) -> Round {
+        let config: round::Config = match &self.keyring {
+            None => Arc::new(|| None),
             Some(keyring) => {
-                endpoint.connect_with_connector_lazy(dial::connector(self.address.clone(), keyring.configs()))
+                let configs = keyring.configs();
+                Arc::new(move || Some(configs()))
             }
-        })
+        };
+        Round::new(self.addresses.clone(), config)
     }
 
     /// Tries a connection, and returns an error if no other try can be better: the two sides do not agree on TLS.
     pub(crate) async fn agree(&self) -> anyhow::Result<()> {
-        let agreed = match &self.keyring {
-            None => dial::plain(&self.address).await,
-            Some(keyring) => dial::encrypted(&self.address, keyring.credentials().config()).await.map(drop),
-        };
-        match agreed {
-            Err(error @ DialError::Trouble { .. }) => Err(usage(refused(&error))),
-            _ => Ok(()),
+        let mut disagreed = None;
+        for address in &self.addresses {
+            let agreed = match &self.keyring {
+                None => dial::agrees_without_tls(address).await,
+                Some(keyring) => dial::encrypted(address, keyring.credentials().config()).await.map(drop),
+            };
+            match agreed {
+                Err(error @ DialError::Trouble { .. }) => disagreed = Some(error),
+                _ => return Ok(()),
+            }
         }
+        disagreed.map_or(Ok(()), |error| Err(usage(refused(&error))))
     }
 }
 
-/// A connected channel, or an error that says what to do. A certificate that is due is renewed on the way.
-pub(crate) async fn connect(address: &str, identity: &Identity) -> anyhow::Result<Channel> {
-    let remote = Remote::new(address, identity)?;
-    let endpoint = remote.address.endpoint()?;
-    let connected = match &remote.keyring {
-        None => endpoint.connect().await,
-        Some(keyring) => {
-            endpoint.connect_with_connector(dial::connector(remote.address.clone(), keyring.configs())).await
-        }
-    };
-    let channel = connected.map_err(|error| not_connected(address, error))?;
+/// A connected channel, or an error that says what to do. A certificate that is due is renewed on the way. `addresses`: one or
+/// more, with commas between them.
+pub(crate) async fn connect(addresses: &str, identity: &Identity) -> anyhow::Result<Channel> {
+    let remote = Remote::new(addresses, identity)?;
+    let connected = remote.addresses[0].endpoint()?.connect_with_connector(remote.round().connector()).await;
+    let channel = connected.map_err(|error| not_connected(addresses, error))?;
     if let Some(keyring) = &remote.keyring {
         renewal::renew_if_due(keyring, &channel).await;
     }
     Ok(channel)
 }
 
-/// Exchanges a token for credentials, over a connection to the coordinator that made the token.
-pub(crate) async fn join(address: &str, token: &Token, name: &str) -> anyhow::Result<Credentials> {
-    let place = Address::read(address)?;
-    if !place.is_tls {
+/// Exchanges a token for credentials, over a connection to a coordinator of the fleet that made the token.
+pub(crate) async fn join(addresses: &str, token: &Token, name: &str) -> anyhow::Result<Credentials> {
+    let places = Address::read_all(addresses)?;
+    if !places[0].is_tls {
         return Err(usage(anyhow!(
             "a join token is for a coordinator with TLS\nhint: its address begins with https://"
         )));
     }
-    let (endpoint, config) = (place.endpoint()?, pki::joining(token)?);
-    let channel = endpoint.connect_with_connector(dial::connector(place, move || config.clone())).await;
-    let channel = channel.map_err(|error| not_connected(address, error))?;
+    let (endpoint, config) = (places[0].endpoint()?, pki::joining(token)?);
+    let round = Round::new(places, Arc::new(move || Some(config.clone())));
+    let channel = endpoint.connect_with_connector(round.connector()).await;
+    let channel = channel.map_err(|error| not_connected(addresses, error))?;
     let request = pki::Request::new()?;
     let asked = v1::ExchangeRequest {
         secret: token.secret().to_vec().into(),
@@ -106,7 +134,47 @@ pub(crate) async fn join(address: &str, token: &Token, name: &str) -> anyhow::Re
     Ok(request.answered(&renewal::issued(reply.into_inner()))?)
 }
 
-fn not_connected(address: &str, error: tonic::transport::Error) -> anyhow::Error {
+/// The way of a coordinator to another one.
+#[derive(Debug, Clone)]
+pub(crate) struct Between {
+    address: Address,
+    authority: Option<Arc<Authority>>,
+}
+
+impl Between {
+    /// With TLS, the coordinator's certificate must allow it.
+    pub(crate) fn new(address: &str, authority: Option<Arc<Authority>>) -> anyhow::Result<Self> {
+        let address = Address::read(address)?;
+        anyhow::ensure!(
+            address.is_tls == authority.is_some(),
+            "one of this coordinator and the one in charge is encrypted, and the other is not"
+        );
+        if authority.as_ref().is_some_and(|authority| authority.client().is_none()) {
+            return Err(anyhow!("the certificate of this coordinator is not for calls to other coordinators"));
+        }
+        Ok(Self { address, authority })
+    }
+
+    /// A channel that connects when it is used.
+    pub(crate) fn channel(&self) -> anyhow::Result<Channel> {
+        let authority = self.authority.clone();
+        let config: round::Config = Arc::new(move || authority.as_ref().and_then(|authority| authority.client()));
+        let round = Round::new(vec![self.address.clone()], config);
+        Ok(self.address.endpoint()?.connect_with_connector_lazy(round.connector()))
+    }
+
+    /// Whether something listens there.
+    pub(crate) async fn answers(&self) -> bool {
+        dial::tcp(&self.address).await.is_ok()
+    }
+}
+
+/// Addresses that a flag was repeated for, in one text.
+pub(crate) fn listed(addresses: &[String]) -> Option<String> {
+    (!addresses.is_empty()).then(|| addresses.join(","))
+}
+
+fn not_connected(addresses: &str, error: tonic::transport::Error) -> anyhow::Error {
     let mut cause = error.source();
     while let Some(one) = cause {
         if let Some(trouble) = one.downcast_ref::<DialError>().filter(|one| matches!(one, DialError::Trouble { .. })) {
@@ -119,8 +187,9 @@ fn not_connected(address: &str, error: tonic::transport::Error) -> anyhow::Error
         }
         cause = one.source();
     }
+    let addresses = addresses.replace(',', " or ");
     anyhow::Error::new(error).context(format!(
-        "no coordinator answers at {address}\nhint: start one with `gabfest coordinator`, or name it with --coordinator"
+        "no coordinator answers at {addresses}\nhint: start one with `gabfest coordinator`, or name it with --coordinator"
     ))
 }
 

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use rustls::{ServerConfig, pki_types::CertificateDer};
+use rustls::{ClientConfig, ServerConfig, pki_types::CertificateDer};
 
 use self::loaded::Loaded;
 pub(crate) use self::loaded::provider;
@@ -64,6 +64,13 @@ impl Authority {
     #[must_use]
     pub fn server(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.now().server)
+    }
+
+    /// For the next connection to another coordinator. `None`: the coordinator's certificate does not allow it, because an
+    /// older gabfest or another program issued it.
+    #[must_use]
+    pub fn client(&self) -> Option<Arc<ClientConfig>> {
+        self.now().client.clone()
     }
 
     #[must_use]
@@ -131,6 +138,9 @@ impl Authority {
     }
 
     fn sign(&self, identity: &Identity, key: &rcgen::PublicKey, lifetime: Duration, now: i64) -> Result<Issued, Error> {
+        if identity.role == Role::Coordinator {
+            return Err(Error::Request("it is for an identity of a coordinator".to_owned()));
+        }
         let loaded = self.now();
         let signer = loaded.signer.as_ref().ok_or(Error::NoKey(identity.role))?;
         let certificate = sign::client(identity, key, signer, now, lifetime)?;

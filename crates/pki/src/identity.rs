@@ -53,7 +53,8 @@ impl Caller {
         let name = part(subject.iter_common_name().next().and_then(|value| value.as_str().ok()))
             .ok_or_else(|| unreadable("the certificate has no name"))?;
         let role = subject.iter_organizational_unit().next().and_then(|value| value.as_str().ok());
-        let role = role.and_then(Role::named).ok_or_else(|| unreadable("the certificate has no role of gabfest"))?;
+        let known = |name| Role::named(name).or((name == Role::Coordinator.name()).then_some(Role::Coordinator));
+        let role = role.and_then(known).ok_or_else(|| unreadable("the certificate has no role of gabfest"))?;
         let id = part(first(subject, &OID_X509_SERIALNUMBER)).unwrap_or_else(|| name.clone());
         Ok(Self { identity: Identity { id, name, role }, expires_at: parsed.validity().not_after.timestamp() })
     }

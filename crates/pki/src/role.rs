@@ -16,9 +16,12 @@ pub enum Role {
     Submit,
     /// Also makes join tokens.
     Admin,
+    /// Passes on the calls of others to the coordinator in charge, and says who they are.
+    Coordinator,
 }
 
 impl Role {
+    /// Those of clients. Nobody gets a token or an identity for [`Role::Coordinator`].
     pub const ALL: [Self; 4] = [Self::Worker, Self::View, Self::Submit, Self::Admin];
 
     #[must_use]
@@ -28,9 +31,11 @@ impl Role {
             Self::View => "view",
             Self::Submit => "submit",
             Self::Admin => "admin",
+            Self::Coordinator => "coordinator",
         }
     }
 
+    /// Of a client.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
@@ -42,6 +47,7 @@ impl Role {
         match self {
             Self::Worker => Duration::from_secs(DAY),
             Self::View | Self::Submit | Self::Admin => Duration::from_secs(30 * DAY),
+            Self::Coordinator => Duration::from_secs(365 * DAY),
         }
     }
 }

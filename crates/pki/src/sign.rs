@@ -8,14 +8,13 @@ use rcgen::{
 };
 use time::OffsetDateTime;
 
-use crate::{Error, Identity, secret};
+use crate::{Error, Identity, Role, secret};
 
 const ORGANIZATION: &str = "gabfest";
 /// `serialNumber` in a subject.
 const SUBJECT_SERIAL: &[u64] = &[2, 5, 4, 5];
 const DAY: u64 = 24 * 3_600;
 const AUTHORITY: Duration = Duration::from_secs(3_650 * DAY);
-pub(crate) const COORDINATOR: Duration = Duration::from_secs(365 * DAY);
 /// Clocks of a fleet differ a little.
 const EARLIER: Duration = Duration::from_secs(300);
 
@@ -36,11 +35,16 @@ pub(crate) fn coordinator(
     issuer: &Issuer<'_, KeyPair>,
     now: i64,
 ) -> Result<Certificate, Error> {
-    let mut params = base("gabfest coordinator", now, COORDINATOR)?;
+    let role = Role::Coordinator;
+    let mut params = base("gabfest coordinator", now, role.lifetime())?;
+    // With them it may also call other coordinators.
+    params.distinguished_name.push(DnType::OrganizationalUnitName, role.name());
+    let id = secret::hex(&secret::random::<8>()?);
+    params.distinguished_name.push(DnType::CustomDnType(SUBJECT_SERIAL.to_vec()), id);
     params.subject_alt_names = CertificateParams::new(names.to_vec())?.subject_alt_names;
     params.use_authority_key_identifier_extension = true;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     Ok(params.signed_by(key, issuer)?)
 }
 

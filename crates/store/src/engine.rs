@@ -1,5 +1,7 @@
 //! The engine that an address names, behind one type.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
@@ -21,6 +23,15 @@ impl Engine {
     #[must_use]
     pub fn is_postgres(address: &str) -> bool {
         ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme))
+    }
+
+    /// How long ago this coordinator last renewed its hold on a database. A file needs no renewal.
+    #[must_use]
+    pub fn silent_for(&self) -> Duration {
+        match self {
+            Self::Sqlite(_) => Duration::ZERO,
+            Self::Postgres(store) => store.silent_for(),
+        }
     }
 
     /// Lets the next coordinator open a database at once, instead of after the holder's silence. A file is free when it is

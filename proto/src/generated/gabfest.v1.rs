@@ -37,6 +37,23 @@ pub struct CreateTokenReply {
     #[prost(string, tag = "1")]
     pub token: ::prost::alloc::string::String,
 }
+/// Who makes a call that a coordinator relays: the metadata `gabfest-caller-bin`, which only a coordinator may send.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RelayedCaller {
+    /// Of the client, for people: IP address and port.
+    #[prost(string, tag = "1")]
+    pub address: ::prost::alloc::string::String,
+    /// Of the client's certificate; the id is empty without one.
+    #[prost(string, tag = "2")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub role: ::prost::alloc::string::String,
+    /// Unix seconds.
+    #[prost(int64, tag = "5")]
+    pub expires_at: i64,
+}
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct JoinRequest {
     /// The worker's name, for people.
@@ -62,6 +79,9 @@ pub struct JoinReply {
     /// The token of the session: 16 random bytes, which each stream must present.
     #[prost(bytes = "bytes", tag = "4")]
     pub token: ::prost::bytes::Bytes,
+    /// The coordinator's version, for people.
+    #[prost(string, tag = "5")]
+    pub version: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetPlanRequest {
@@ -154,6 +174,9 @@ pub struct Hello {
     /// From the answer to Join.
     #[prost(bytes = "bytes", tag = "7")]
     pub token: ::prost::bytes::Bytes,
+    /// As in Join, because the worker may have joined at another coordinator. 0: a worker of before.
+    #[prost(uint32, tag = "8")]
+    pub protocol: u32,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Beat {

@@ -151,6 +151,7 @@ impl<'a> Session<'a> {
             worker: self.config.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             token: self.token.clone(),
+            protocol: proto::PROTOCOL,
         };
         words.try_send(v1::WorkerMessage { body: Some(Word::Hello(hello)) }).map_err(|_| End::Broken)?;
         let mut client = self.client.clone();

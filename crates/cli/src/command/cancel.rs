@@ -12,9 +12,8 @@ use crate::{
 pub(crate) struct Args {
     /// The run's id
     run: String,
-    /// The coordinator's address
-    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: String,
+    #[command(flatten)]
+    coordinators: remote::Coordinators,
     #[command(flatten)]
     identity: remote::Identity,
     /// Finish the trials that are being played; the run can be resumed later
@@ -23,7 +22,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn cancel(args: Args) -> anyhow::Result<Exit> {
-    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
+    let mut client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
     let request = v1::CancelRequest { run: args.run.clone(), drain: args.drain };
     let reply = client
         .runs

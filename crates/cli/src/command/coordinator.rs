@@ -1,14 +1,22 @@
 //! `gabfest coordinator`: hand out trials to workers over the network, until SIGTERM.
 
+mod advertised;
+mod follow;
+mod hold;
 mod open_store;
+mod standing;
 mod tls;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, pin::pin, time::Duration};
 
 use anyhow::Context as _;
-use coordinator::{Clock, Config, Coordinator, Gate};
+use coordinator::{
+    Clock, Gate,
+    service::{self, Front},
+};
 use tokio_util::sync::CancellationToken;
 
+use self::{follow::Peer, hold::Office, open_store::Opened, standing::Standing};
 use crate::{
     args::Page,
     clock,
@@ -17,6 +25,7 @@ use crate::{
     listening,
     observed::{self, Observed},
     signals::Interrupts,
+    stderr::say,
     stdout,
 };
 
@@ -31,6 +40,10 @@ pub(crate) struct Args {
     /// Keep the runs in PostgreSQL 14 or later instead: `postgres://USER@HOST/DATABASE`
     #[arg(long, value_name = "URL", env = "GABFEST_STORE", hide_env_values = true)]
     store: Option<String>,
+    /// With --store: host and port at which the other coordinators of this store reach this one [default: --listen, or the name
+    /// of the machine if that is every address]
+    #[arg(long, value_name = "HOST:PORT", env = "GABFEST_ADVERTISE", requires = "store")]
+    advertise: Option<String>,
     /// The folder with the certificates that `gabfest pki init` wrote [default: `pki` in the folder of --data, if it is there]
     #[arg(long, value_name = "DIR", env = "GABFEST_TLS")]
     tls: Option<PathBuf>,
@@ -38,8 +51,8 @@ pub(crate) struct Args {
     page: Page,
 }
 
-/// A store that takes longer is not in good health.
-const STORE_ANSWERS: Duration = Duration::from_secs(5);
+/// How long connections may take to end after SIGTERM.
+const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
 pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
     let authority = tls::authority(args.tls.as_deref(), &args.data)?;
@@ -57,7 +70,8 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
         .map_err(usage)?;
     let address = listener.local_addr().context("failed to read the address")?;
     let scheme = if authority.is_some() { "https" } else { "http" };
-    stdout::line(&format!("coordinator at {scheme}://{address}, runs in {}", opened.place))?;
+    let advertised = advertised::url(args.advertise.as_deref(), address, scheme)?;
+    stdout::line(&format!("coordinator at {scheme}://{address}, runs in {}", opened.place()))?;
     let mut observed = Observed::start("gabfest-coordinator", &observed::instance(), &args.page).await?;
     let drain = CancellationToken::new();
     let draining = drain.clone();
@@ -65,37 +79,47 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
         interrupts.reached(1).await;
         draining.cancel();
     });
-    let store = Arc::new(opened.engine);
-    let replaced = open_store::replaced(Arc::clone(&store), drain.clone());
-    let clock = Clock::new(clock::now_millis);
-    let (coordinator, handle) = Coordinator::open(Arc::clone(&store), Config::default(), clock, observed.observers())
-        .await
-        .context("failed to start the coordinator")?;
-    observed.serve(health(handle.clone()))?;
     let gate = authority.clone().map_or(Gate::Open, Gate::Certificates);
-    let router = coordinator::service::router(handle, gate).await.context("failed to start the services")?;
+    let clock = Clock::new(clock::now_millis);
+    let (front, switch) = Front::new(gate.clone(), clock).await.context("failed to start the services")?;
+    let standing = Standing::new(switch);
+    observed.serve(standing.health())?;
     if let Some(authority) = &authority {
-        tokio::spawn(tls::follow(Arc::clone(authority)));
+        tokio::spawn(tls::follow(std::sync::Arc::clone(authority)));
     }
-    let incoming = incoming(listener, authority);
-    let served = router.serve_with_incoming_shutdown(incoming, drain.clone().cancelled_owned());
-    let (served, ()) = tokio::join!(served, coordinator.run(drain));
-    observed.end().await;
-    served.context("failed to serve")?;
-    replaced.await.context("failed to watch the store")??;
-    store.hand_over().await.context("failed to hand the store over")?;
-    Ok(Exit::Held)
-}
-
-/// Of a coordinator: whether its store answers.
-fn health<S: store::Store>(handle: coordinator::Handle<S>) -> telemetry::metrics::Health {
-    telemetry::metrics::Health::new(move || {
-        let handle = handle.clone();
-        async move {
-            match tokio::time::timeout(STORE_ANSWERS, handle.health()).await {
-                Ok(answer) => answer.map_err(|error| error.to_string()),
-                Err(_) => Err(format!("the store does not answer within {} s", STORE_ANSWERS.as_secs())),
+    let incoming = incoming(listener, authority.clone(), standing.isolated());
+    let stopped = drain.clone().cancelled_owned();
+    let mut serving = tokio::spawn(service::server().serve_with_incoming_shutdown(front, incoming, stopped));
+    let office = Office { standing, gate, observers: observed.observers(), drain: drain.clone() };
+    let in_office = async {
+        match opened {
+            Opened::File(store, _) => office.hold(*store).await.map(drop),
+            Opened::Database(candidate, place) => {
+                if authority.as_ref().is_some_and(|authority| authority.client().is_none()) {
+                    say(
+                        "the certificate of this coordinator is not for calls to other coordinators; `gabfest pki renew` makes one that is",
+                    );
+                }
+                let name = observed::instance();
+                Peer { candidate, office, authority, name, address: advertised, place }.serve().await
             }
         }
-    })
+    };
+    let mut in_office = pin!(in_office);
+    let ended = tokio::select! {
+        ended = &mut in_office => ended,
+        served = &mut serving => match served.context("failed to serve").and_then(|served| served.context("failed to serve")) {
+            // The store is not handed over yet.
+            Ok(()) if drain.is_cancelled() => in_office.await,
+            served => served,
+        },
+    };
+    drain.cancel();
+    // Clients that stay are clients of another coordinator from now on.
+    if !serving.is_finished() && tokio::time::timeout(ENDS_WITHIN, &mut serving).await.is_err() {
+        serving.abort();
+    }
+    observed.end().await;
+    ended?;
+    Ok(Exit::Held)
 }

@@ -13,15 +13,14 @@ use crate::{
 pub(crate) struct Args {
     /// The run's id
     run: String,
-    /// The coordinator's address
-    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: String,
+    #[command(flatten)]
+    coordinators: remote::Coordinators,
     #[command(flatten)]
     identity: remote::Identity,
 }
 
 pub(crate) async fn pause(args: Args) -> anyhow::Result<Exit> {
-    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
+    let mut client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
     let request = v1::PauseRequest { run: args.run.clone() };
     client.runs.pause(request).await.map_err(|status| usage(anyhow!("{}", status.message())))?;
     stdout::line(&format!("{} is paused; `gabfest resume {} --coordinator URL` lets it continue", args.run, args.run))?;

@@ -21,15 +21,14 @@ pub(crate) struct Args {
     /// Only this group of the load; without it, each group with a rate gets this one
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    /// The coordinator's address
-    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: String,
+    #[command(flatten)]
+    coordinators: remote::Coordinators,
     #[command(flatten)]
     identity: remote::Identity,
 }
 
 pub(crate) async fn rate(args: Args) -> anyhow::Result<Exit> {
-    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
+    let mut client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
     // A number alone is starts a second.
     let rate = Amount { per: args.rate.per.or(Some(Span { micros: 1_000_000 })), ..args.rate };
     let group = args.group.clone().unwrap_or_default();

@@ -33,8 +33,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", conflicts_with = "format")]
     out: Option<PathBuf>,
     /// Get the run from this coordinator; a run in a local folder takes precedence
-    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: Option<String>,
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR", value_delimiter = ',')]
+    coordinator: Vec<String>,
     #[command(flatten)]
     identity: remote::Identity,
 }
@@ -49,10 +49,11 @@ const AWAY_SECONDS: u64 = 120;
 
 pub(crate) async fn report(args: Args) -> anyhow::Result<Exit> {
     let files = RunFolder::with_report(&args.run).filter(|_| !RunFolder::exists(&args.run));
-    if let (Some(folder), None) = (&files, &args.coordinator) {
+    let coordinator = remote::listed(&args.coordinator);
+    if let (Some(folder), None) = (&files, &coordinator) {
         return of_files(folder, &args);
     }
-    if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
+    if let Some(address) = coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
         let mut client = client::of(remote::connect(address, &args.identity).await?);
         let run = match &files {
             Some(folder) => report_files::summary(folder)?.run.id,

@@ -41,8 +41,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     capacity: Capacity,
     /// Let this coordinator continue the run; a run in a local folder takes precedence
-    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: Option<String>,
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR", value_delimiter = ',')]
+    coordinator: Vec<String>,
     #[command(flatten)]
     identity: remote::Identity,
     /// Print errors only
@@ -56,13 +56,13 @@ pub(crate) struct Args {
 
 pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
     // GABFEST_COORDINATOR may be set, but a run in a local folder takes precedence.
-    if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
+    if let Some(address) = remote::listed(&args.coordinator).filter(|_| !RunFolder::exists(&args.run)) {
         if args.keeping.is_given() {
             return Err(usage(anyhow!(
                 "--history and --label are for runs in a local folder\nhint: `gabfest watch RUN` stores a run of a coordinator in the history"
             )));
         }
-        let mut client = client::of(remote::connect(address, &args.identity).await?);
+        let mut client = client::of(remote::connect(&address, &args.identity).await?);
         let reply = ask(&mut client, &RunId::new(args.run.clone()), args.failed, args.max_cost).await?;
         say(args.quiet, &goes_on(&reply));
         return Ok(Exit::Held);

@@ -51,8 +51,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RUN", conflicts_with_all = ["baseline", "labels"])]
     replay: Option<String>,
     /// With --replay: get the recorded run from this coordinator; a run in a local folder takes precedence
-    #[arg(long, value_name = "URL", requires = "replay")]
-    coordinator: Option<String>,
+    #[arg(long, value_name = "URL", requires = "replay", value_delimiter = ',')]
+    coordinator: Vec<String>,
     #[command(flatten)]
     identity: Identity,
     /// With --replay: the calls that workers recorded (`gabfest worker --record DIR`), as files or folders; repeat for several

@@ -19,15 +19,14 @@ pub(crate) struct Args {
     /// Only this group of the load; without it, each group that plays in slots gets as many
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
-    /// The coordinator's address
-    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: String,
+    #[command(flatten)]
+    coordinators: remote::Coordinators,
     #[command(flatten)]
     identity: remote::Identity,
 }
 
 pub(crate) async fn slots(args: Args) -> anyhow::Result<Exit> {
-    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
+    let mut client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
     let group = args.group.clone().unwrap_or_default();
     let request = v1::SetSlotsRequest { run: args.run.clone(), group, slots: args.slots };
     client.runs.set_slots(request).await.map_err(|status| usage(anyhow!("{}", status.message())))?;

@@ -30,9 +30,8 @@ pub(crate) struct Args {
     /// With --watch: seconds that the coordinator may be away
     #[arg(long, default_value_t = 120, value_name = "S", value_parser = whole::<u64>(0..=LONGEST_SECONDS))]
     patience: u64,
-    /// The coordinator's address
-    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: String,
+    #[command(flatten)]
+    coordinators: remote::Coordinators,
     #[command(flatten)]
     identity: remote::Identity,
     /// The run's id; submitting the same id and plan twice gives one run
@@ -73,7 +72,7 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
     }
     regression::announce_unused(read.settings.gates.regression.as_ref());
     let run = args.run.clone().map_or_else(clock::new_run_id, RunId::new);
-    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
+    let mut client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
     let watched = match args.watch {
         true => {
             sentinels::judge(&read, &judging::judges(&read.settings).await?, slots, &run, &args.keeping.place).await?

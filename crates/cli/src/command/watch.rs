@@ -26,9 +26,8 @@ use crate::{
 pub(crate) struct Args {
     /// The run's id
     run: String,
-    /// The coordinator's address
-    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: String,
+    #[command(flatten)]
+    coordinators: remote::Coordinators,
     #[command(flatten)]
     identity: remote::Identity,
     #[command(flatten)]
@@ -41,7 +40,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn watch(args: Args) -> anyhow::Result<Exit> {
-    let client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
+    let client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
     let past = Lookback::without_settings(&args.keeping.place);
     let kept = Kept { keeping: &args.keeping, labels: &BTreeMap::new(), past: &past, watched: None };
     to_its_end(client, &RunId::new(args.run), &args.output, kept, Patience::seconds(args.patience)).await

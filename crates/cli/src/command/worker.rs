@@ -22,9 +22,8 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The coordinator's address
-    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: String,
+    #[command(flatten)]
+    coordinators: remote::Coordinators,
     #[command(flatten)]
     identity: remote::Identity,
     #[command(flatten)]
@@ -72,8 +71,8 @@ pub(crate) async fn worker(args: Args) -> anyhow::Result<Exit> {
         timing,
         timer: worker::pacer::Timer::Precise,
     };
-    join_if_needed(&args.coordinator, &args.join_token, &name, &args.identity).await?;
-    let remote = Remote::new(&args.coordinator, &args.identity)?;
+    join_if_needed(&args.coordinators.text(), &args.join_token, &name, &args.identity).await?;
+    let remote = Remote::new(&args.coordinators.text(), &args.identity)?;
     remote.agree().await?;
     let channel = remote.lazy()?;
     if let Some(keyring) = remote.keyring() {
@@ -93,7 +92,7 @@ pub(crate) async fn worker(args: Args) -> anyhow::Result<Exit> {
     let known = read.settings.agents.keys().map(String::as_str).chain(args.agents.iter().map(String::as_str));
     descriptors::check(&read.settings, known, config.slots)?;
     let slots = plural(u64::from(config.slots), "slot", "slots");
-    say(&format!("worker {name}: {slots}, coordinator {}", args.coordinator));
+    say(&format!("worker {name}: {slots}, coordinator {}", args.coordinators.text().replace(',', " or ")));
     let worked = Worker::new(config, resources).run(channel, drain).await;
     replay::end(&tape);
     observed.end().await;

@@ -9,15 +9,14 @@ use crate::{client, exit::Exit, refusal, remote, stdout};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The coordinator's address
-    #[arg(long, default_value = "http://127.0.0.1:7400", value_name = "URL", env = "GABFEST_COORDINATOR")]
-    coordinator: String,
+    #[command(flatten)]
+    coordinators: remote::Coordinators,
     #[command(flatten)]
     identity: remote::Identity,
 }
 
 pub(crate) async fn list(args: Args) -> anyhow::Result<Exit> {
-    let mut client = client::of(remote::connect(&args.coordinator, &args.identity).await?);
+    let mut client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
     let reply = client
         .runs
         .list_workers(v1::ListWorkersRequest {})

@@ -13,11 +13,12 @@ use pki::{Authority, trouble};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
+    sync::watch,
     time::{Instant, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::{Incoming, StillValid, Wire};
+use super::{House, Incoming, StillValid, Wire};
 use crate::tls_words::NEEDS_TLS;
 
 /// A client that takes longer for its part of the handshake is gone.
@@ -36,7 +37,8 @@ const TLS_HANDSHAKE: u8 = 0x16;
 const INADEQUATE_SECURITY: u8 = 0x0c;
 
 /// `None`: it is not opened.
-pub(super) async fn open(guest: Guest, authority: Option<Arc<Authority>>, refusals: Arc<Refusals>) -> Option<Incoming> {
+pub(super) async fn open(guest: Guest, house: House) -> Option<Incoming> {
+    let House { authority, isolated, refusals } = house;
     // Nagle's algorithm would hold small messages back for 40 ms.
     if let Err(error) = guest.stream.set_nodelay(true) {
         tracing::debug!(%error, "no nodelay on this socket");
@@ -49,23 +51,28 @@ pub(super) async fn open(guest: Guest, authority: Option<Arc<Authority>>, refusa
         None if peeked > 0 && first[0] == TLS_HANDSHAKE => {
             Err("it speaks TLS, and this coordinator has none; it needs an address with http://".to_owned())
         }
-        None => return Some(Incoming::plain(guest, address)),
+        None => return Some(Incoming::plain(guest, address, isolated)),
         Some(_) if first == *b"PRI" => {
             send_away(guest.stream).await;
             Err("it does not speak TLS; it needs an address with https://".to_owned())
         }
-        Some(authority) => encrypted(guest, address, authority).await,
+        Some(authority) => encrypted(guest, address, authority, isolated).await,
     };
     opened.map_err(|reason| refusals.warn(address, &reason)).ok()
 }
 
-async fn encrypted(guest: Guest, address: Option<SocketAddr>, authority: Arc<Authority>) -> Result<Incoming, String> {
+async fn encrypted(
+    guest: Guest,
+    address: Option<SocketAddr>,
+    authority: Arc<Authority>,
+    isolated: watch::Receiver<bool>,
+) -> Result<Incoming, String> {
     let accepted = timeout(HANDSHAKE, TlsAcceptor::from(authority.server()).accept(guest.stream)).await;
     let stream = accepted.map_err(|_| "it does not finish the handshake".to_owned())?;
     let stream = stream.map_err(|error| trouble::of_client(&error))?;
     let peer = Authority::peer(stream.get_ref().1.peer_certificates()).map_err(|error| error.to_string())?;
-    let still_valid = Some(StillValid::new(authority, peer.clone()));
-    let visitor = Visitor { address, peer };
+    let still_valid = StillValid::new(Some(authority), peer.clone(), isolated);
+    let visitor = Visitor::new(address, peer);
     Ok(Incoming { wire: Wire::Tls(Box::new(stream)), visitor, still_valid, _place: guest.place })
 }
 

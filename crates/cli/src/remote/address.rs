@@ -20,6 +20,19 @@ pub(super) struct Address {
 }
 
 impl Address {
+    /// One or more, with commas between them. Either all are encrypted, or none is.
+    pub(super) fn read_all(text: &str) -> anyhow::Result<Vec<Self>> {
+        let all: Vec<Self> = text.split(',').map(|one| Self::read(one.trim())).collect::<Result<_, _>>()?;
+        match all.iter().find(|one| one.is_tls != all[0].is_tls) {
+            Some(other) => Err(usage(anyhow!(
+                "one of {} and {} is encrypted and the other is not\nhint: all coordinators of a fleet have certificates, or none has",
+                all[0].text,
+                other.text
+            ))),
+            None => Ok(all),
+        }
+    }
+
     pub(super) fn read(text: &str) -> anyhow::Result<Self> {
         let wrong = || {
             usage(anyhow!(
@@ -59,8 +72,6 @@ impl Address {
 /// Of every channel to a coordinator.
 fn tuned(endpoint: Endpoint) -> Endpoint {
     endpoint
-        .connect_timeout(Duration::from_secs(5))
-        .tcp_nodelay(true)
         .http2_keep_alive_interval(Duration::from_secs(10))
         .keep_alive_timeout(Duration::from_secs(20))
         .keep_alive_while_idle(true)
@@ -80,6 +91,11 @@ mod tests {
         assert_eq!(read("https://fleet.example:8000"), (true, "fleet.example".to_owned(), 8000));
         assert_eq!(read("https://[::1]:8000"), (true, "::1".to_owned(), 8000));
         assert_eq!(read("https://fleet.example"), (true, "fleet.example".to_owned(), 7400));
+        let all = Address::read_all("http://a:1, http://b:2,http://c:3").unwrap();
+        assert_eq!(all.iter().map(|one| one.host.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+        let mixed = Address::read_all("http://a:1,https://b:2").unwrap_err().to_string();
+        assert!(mixed.starts_with("one of http://a:1 and https://b:2 is encrypted"), "{mixed}");
+        assert!(Address::read_all("http://a:1,").is_err());
         for wrong in ["fleet:7400", "ftp://fleet", "/path", ""] {
             let said = Address::read(wrong).unwrap_err().to_string();
             assert!(said.contains("is not a coordinator's address"), "{wrong}: {said}");

@@ -2,8 +2,6 @@
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
-use futures_util::future::BoxFuture;
-use hyper_util::rt::TokioIo;
 use pki::trouble::{self, Trouble};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _},
@@ -11,7 +9,6 @@ use tokio::{
     time::timeout,
 };
 use tokio_rustls::{TlsConnector, client::TlsStream, rustls::ClientConfig};
-use tower::Service;
 
 use super::address::Address;
 use crate::tls_words::{NEEDS_TLS, TLS_HINT};
@@ -48,31 +45,6 @@ impl From<io::Error> for DialError {
     }
 }
 
-type Connected = TokioIo<TlsStream<TcpStream>>;
-
-/// For a channel: every connection uses the configuration of its moment.
-pub(super) fn connector<F>(
-    address: Address,
-    config: F,
-) -> impl Service<http::Uri, Response = Connected, Error = io::Error, Future = BoxFuture<'static, io::Result<Connected>>>
-+ Send
-where
-    F: Fn() -> Arc<ClientConfig> + Send,
-{
-    tower::service_fn(move |_: http::Uri| {
-        let (address, config) = (address.clone(), config());
-        let connected = async move { encrypted(&address, config).await.map(TokioIo::new).map_err(io_error) };
-        Box::pin(connected) as BoxFuture<'static, io::Result<Connected>>
-    })
-}
-
-fn io_error(error: DialError) -> io::Error {
-    match error {
-        DialError::Io(error) => error,
-        trouble @ DialError::Trouble { .. } => io::Error::other(trouble),
-    }
-}
-
 /// A connection whose other side has accepted our certificate. In TLS 1.3 the client has finished before the server has
 /// looked, so this waits for the server's first bytes: a server of HTTP/2 sends them without being asked.
 pub(super) async fn encrypted(address: &Address, config: Arc<ClientConfig>) -> Result<TlsStream<TcpStream>, DialError> {
@@ -95,7 +67,7 @@ pub(super) async fn encrypted(address: &Address, config: Arc<ClientConfig>) -> R
 }
 
 /// Asks a server whether it needs TLS.
-pub(super) async fn plain(address: &Address) -> Result<(), DialError> {
+pub(super) async fn agrees_without_tls(address: &Address) -> Result<(), DialError> {
     let mut stream = tcp(address).await?;
     stream.write_all(PREFACE).await?;
     let mut said = [0; 256];
@@ -108,7 +80,7 @@ pub(super) async fn plain(address: &Address) -> Result<(), DialError> {
     Ok(())
 }
 
-async fn tcp(address: &Address) -> io::Result<TcpStream> {
+pub(super) async fn tcp(address: &Address) -> io::Result<TcpStream> {
     let connected = timeout(PATIENCE, TcpStream::connect((address.host.as_str(), address.port))).await;
     let stream = connected.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
     // Nagle's algorithm would hold small messages back for 40 ms.

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path, sync::Arc, time::SystemTime};
 
 use rcgen::{Issuer, KeyPair};
 use rustls::{
-    RootCertStore, ServerConfig,
+    ClientConfig, RootCertStore, ServerConfig,
     crypto::{CryptoProvider, ring},
     pki_types::CertificateDer,
     server::{NoServerSessionStorage, WebPkiClientVerifier},
@@ -15,7 +15,7 @@ use x509_parser::{
 };
 
 use crate::{
-    Error, folder, pem,
+    Caller, Error, Role, folder, pem,
     secret::{self, Fingerprint},
 };
 
@@ -34,6 +34,8 @@ pub(super) struct Loaded {
     pub(super) expires_at: i64,
     pub(super) revoked: BTreeSet<String>,
     pub(super) server: Arc<ServerConfig>,
+    /// To call other coordinators; `None`: the certificate does not allow it.
+    pub(super) client: Option<Arc<ClientConfig>>,
 }
 
 pub(super) fn stamp(place: &Path) -> Stamp {
@@ -64,6 +66,11 @@ impl Loaded {
             chain.push(authority);
         }
         let (names, expires_at) = names(&chain[0]).ok_or_else(|| unusable("its certificate cannot be read"))?;
+        let is_coordinator = Caller::of(&chain[0]).is_ok_and(|caller| caller.identity.role == Role::Coordinator);
+        let client = match is_coordinator {
+            true => Some(Arc::new(client(&authorities, chain.clone(), key.clone_key())?)),
+            false => None,
+        };
         let server = server(&authorities, chain, key)?;
         Ok(Self {
             stamp,
@@ -73,6 +80,7 @@ impl Loaded {
             expires_at,
             revoked: revoked(place)?,
             server: Arc::new(server),
+            client,
             authorities,
         })
     }
@@ -100,6 +108,24 @@ fn server(
     config.alpn_protocols = vec![b"h2".to_vec()];
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+fn client(
+    authorities: &[CertificateDer<'static>],
+    chain: Vec<CertificateDer<'static>>,
+    key: rustls::pki_types::PrivateKeyDer<'static>,
+) -> Result<ClientConfig, Error> {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
+        roots.add(authority.clone())?;
+    }
+    let mut config = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(chain, key)?;
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    config.resumption = rustls::client::Resumption::disabled();
     Ok(config)
 }
 

@@ -266,3 +266,35 @@ fn who_is_revoked_gets_no_other_certificate() {
     let refused = authority.renew(&caller, Request::new().unwrap().bytes(), now()).unwrap_err();
     assert_eq!(refused.to_string(), "the certificate of lost is revoked");
 }
+
+#[test]
+fn a_coordinator_calls_another_as_a_coordinator_and_nobody_else_becomes_one() {
+    let place = tempfile::tempdir().unwrap();
+    let authority = created(place.path());
+    let client = authority.client().expect("the certificate is for both sides");
+    let (heard, peer) = meet(&authority, client, "fleet.example");
+    heard.unwrap();
+    let Peer::Known(caller) = peer.unwrap() else { panic!("no caller") };
+    assert_eq!((caller.identity.role, caller.identity.name.as_str()), (Role::Coordinator, "gabfest coordinator"));
+
+    // No token, no identity and no renewal for a client.
+    assert!("coordinator".parse::<Role>().is_err() && !Role::ALL.contains(&Role::Coordinator));
+    let refused = authority.issue(Role::Coordinator, "x", DAY, now()).unwrap_err();
+    assert!(refused.to_string().contains("of a coordinator"), "{refused}");
+    let refused = authority.renew(&caller, Request::new().unwrap().bytes(), now()).unwrap_err();
+    assert!(refused.to_string().contains("of a coordinator"), "{refused}");
+    let token = authority.token(Role::Coordinator, DAY, now()).unwrap();
+    assert!(authority.exchange(token.secret(), Request::new().unwrap().bytes(), "x", now()).is_err());
+
+    // What an older gabfest issued serves as before, and calls no other coordinator.
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["fleet.example".to_owned()]).unwrap();
+    params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
+    let ca = rcgen::KeyPair::from_pem(&fs::read_to_string(place.path().join(folder::CA_KEY)).unwrap()).unwrap();
+    let ca_certificate = crate::pem::certificates(&place.path().join(folder::CA)).unwrap().remove(0);
+    let issuer = rcgen::Issuer::from_ca_cert_der(&ca_certificate, ca).unwrap();
+    let old = params.signed_by(&key, &issuer).unwrap();
+    let text = format!("{}{}", key.serialize_pem(), crate::pem::of(&[old.der().clone(), ca_certificate]));
+    folder::write_secret(&place.path().join(folder::COORDINATOR), &text).unwrap();
+    assert!(Authority::open(place.path()).unwrap().client().is_none());
+}

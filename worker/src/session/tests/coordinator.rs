@@ -289,7 +289,7 @@ impl v1::coordinator_server::Coordinator for Server {
         }
         let session = self.joins.fetch_add(1, Ordering::Relaxed) + 1;
         let token = format!("secret of {session}").into_bytes().into();
-        Ok(Response::new(v1::JoinReply { session, ttl_millis: 30_000, beat_millis: 2_000, token }))
+        Ok(Response::new(v1::JoinReply { session, ttl_millis: 30_000, beat_millis: 2_000, token, version: "0".into() }))
     }
 
     async fn work(&self, request: Request<Streaming<v1::WorkerMessage>>) -> Result<Response<Self::WorkStream>, Status> {

@@ -23,8 +23,8 @@ use crate::{
 /// Plays the recorded scenarios, or those of PATH.
 pub(super) async fn run(args: Args, recorded: &str) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.selection.strict)?;
-    let mut source =
-        RecordedRun::open(recorded, args.coordinator.as_deref().map(|address| (address, &args.identity))).await?;
+    let coordinator = (!args.coordinator.is_empty()).then_some((args.coordinator.as_slice(), &args.identity));
+    let mut source = RecordedRun::open(recorded, coordinator).await?;
     let replayed = replay_of(args, &read, &mut source).await;
     source.close().await;
     replayed
