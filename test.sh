@@ -172,6 +172,12 @@ step python3 bench/recompute.py --falsify "$place/out"
 
 # A fleet of processes under faults: kills, stops, bad links, a full disk.
 step cargo xtask chaos
+# The same with two coordinators on a PostgreSQL of their own, which is killed too.
+if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+  step cargo xtask chaos --store postgres --kills 5 --trials 240
+else
+  echo "!! PostgreSQL is missing: two coordinators under faults are NOT TESTED" >&2
+fi
 
 # Dashboards and alerts.
 step grafana/check.sh

@@ -12,9 +12,11 @@ mod link;
 mod options;
 mod place;
 mod play;
+mod postmaster;
 mod process;
 mod result;
 mod script;
+mod several;
 mod slow_link;
 mod storm;
 
@@ -22,18 +24,22 @@ use anyhow::{Context as _, ensure};
 
 use fault::Fault;
 pub(crate) use options::Chaos;
+use options::Store;
 use place::Place;
 use result::Results;
 
 #[expect(clippy::print_stdout, reason = "the result is what the task is for")]
 pub(crate) fn run(chaos: &Chaos) -> anyhow::Result<()> {
-    let faults = fault::chosen(&chaos.faults);
     let binary = chaos.binary.clone().unwrap_or_else(place::debug_build);
     let binary = binary
         .canonicalize()
         .with_context(|| format!("failed to find {}: build it with `cargo build`", binary.display()))?;
-    println!("chaos: seed {}, {} kills, {}", chaos.seed, chaos.kills, fault::list(&faults));
     let place = Place::new(binary)?;
+    if chaos.store == Store::Postgres {
+        return on_postgres(chaos, place);
+    }
+    let faults = fault::chosen(&chaos.faults);
+    println!("chaos: seed {}, {} kills, {}", chaos.seed, chaos.kills, fault::list(&faults));
     let mut results = Results::new(chaos.seed, chaos.kills, &faults);
     let ended = play_all(chaos, &faults, &place, &mut results);
     // Partial results are useful too.
@@ -51,6 +57,29 @@ pub(crate) fn run(chaos: &Chaos) -> anyhow::Result<()> {
     println!("logs, stores and reports of all runs are kept in {}", kept.display());
     ended?;
     ensure!(results.is_clean(), "rules were broken");
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the result is what the task is for")]
+fn on_postgres(chaos: &Chaos, place: Place) -> anyhow::Result<()> {
+    ensure!(chaos.trials % 2 == 0, "--trials is an even number: the plan has two scenarios");
+    println!(
+        "chaos: seed {}, {} kills, two coordinators on PostgreSQL, {} trials",
+        chaos.seed, chaos.kills, chaos.trials
+    );
+    let outcome = several::run(chaos, &place);
+    if let Ok(outcome) = &outcome {
+        print!("{}", outcome.summary());
+        if let Some(file) = &chaos.out {
+            std::fs::write(file, outcome.markdown()).with_context(|| format!("failed to write {}", file.display()))?;
+        }
+    }
+    let is_clean = outcome.as_ref().is_ok_and(|outcome| outcome.broken.is_empty());
+    if !is_clean || chaos.keep {
+        println!("logs and reports of all runs are kept in {}", place.keep().display());
+    }
+    outcome?;
+    ensure!(is_clean, "rules were broken");
     Ok(())
 }
 

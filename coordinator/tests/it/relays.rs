@@ -24,7 +24,7 @@ use tokio::{
     sync::mpsc,
 };
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::{
     Code, Request, Status,
     metadata::BinaryMetadataValue,
@@ -34,8 +34,8 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use crate::{plans::plan, served::STARTED_AT};
 
-/// A connection from somebody.
-struct Wire(DuplexStream, Visitor);
+/// A connection from somebody, which breaks with its coordinator.
+struct Wire(DuplexStream, Visitor, Pin<Box<WaitForCancellationFutureOwned>>);
 
 impl Connected for Wire {
     type ConnectInfo = Visitor;
@@ -47,6 +47,9 @@ impl Connected for Wire {
 
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.2.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
         Pin::new(&mut self.0).poll_read(cx, buf)
     }
 }
@@ -83,25 +86,21 @@ impl One {
         let (front, switch) = Front::new(gate.clone(), Clock::new(|| STARTED_AT)).await.unwrap();
         let (wires, mut incoming) = mpsc::unbounded_channel();
         let incoming = futures_util::stream::poll_fn(move |cx| incoming.poll_recv(cx));
-        let stop = CancellationToken::new();
-        let stopped = stop.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                served = service::server().serve_with_incoming_shutdown(front, incoming, std::future::pending()) => {
-                    served.unwrap();
-                }
-                () = stopped.cancelled() => {}
-            }
-        });
-        Self { switch, wires, stop }
+        let served = service::server().serve_with_incoming_shutdown(front, incoming, std::future::pending());
+        tokio::spawn(served);
+        Self { switch, wires, stop: CancellationToken::new() }
     }
 
     /// A channel of somebody, which connects again whenever it must.
     fn channel(&self, peer: Peer) -> Channel {
-        let (wires, visitor) = (self.wires.clone(), move || Visitor::new(None, peer.clone()));
+        let (wires, stop, visitor) = (self.wires.clone(), self.stop.clone(), move || Visitor::new(None, peer.clone()));
         let connector = tower::service_fn(move |_| {
             let (ours, theirs) = tokio::io::duplex(1 << 20);
-            let sent = wires.send(Ok(Wire(theirs, visitor())));
+            let stopped = Box::pin(stop.clone().cancelled_owned());
+            let sent = match stop.is_cancelled() {
+                true => Err(()),
+                false => wires.send(Ok(Wire(theirs, visitor(), stopped))).map_err(drop),
+            };
             async move { sent.map(|()| TokioIo::new(ours)).map_err(|_| io::Error::from(io::ErrorKind::ConnectionRefused)) }
         });
         Endpoint::from_static("http://coordinator").connect_with_connector_lazy(connector)
@@ -142,7 +141,7 @@ impl Fleet {
 async fn in_charge(one: &One, gate: &Gate, store: Arc<Memory>) -> Handle<Memory> {
     let clock = Clock::new(|| STARTED_AT);
     let (coordinator, handle) = Coordinator::open(store, Config::default(), clock, Observers::default()).await.unwrap();
-    tokio::spawn(coordinator.run(one.stop.clone()));
+    tokio::spawn(coordinator.run(CancellationToken::new()));
     one.switch.set(Place::Here(service::routes(handle.clone(), gate)));
     one.switch.set_ready(true).await;
     handle
@@ -206,7 +205,7 @@ async fn workers_and_people_may_come_to_any_coordinator() {
     };
     assert!(!granted.is_empty());
     let mut watched = RunsClient::new(there.clone()).watch(v1::WatchRequest { run: "r1".to_owned() }).await.unwrap();
-    assert_eq!(watched.get_mut().message().await.unwrap().unwrap().workers, 1);
+    while watched.get_mut().message().await.unwrap().unwrap().workers != 1 {}
     // The session goes on at another coordinator.
     let mut stream = Stream::open(&here, &joined).await;
     assert!(matches!(stream.hear().await, Ok(Some(Order::Welcome(_)))));

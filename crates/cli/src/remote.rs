@@ -68,7 +68,7 @@ impl Remote {
 
     /// A channel that connects when it is first used and again after it broke, each time to the next coordinator.
     pub(crate) fn lazy(&self) -> anyhow::Result<Channel> {
-        Ok(self.addresses[0].endpoint()?.connect_with_connector_lazy(self.round().connector()))
+        Ok(self.addresses[0].endpoint(self.addresses.len() > 1)?.connect_with_connector_lazy(self.round().connector()))
     }
 
     fn round(&self) -> Round {
@@ -103,7 +103,10 @@ impl Remote {
 /// more, with commas between them.
 pub(crate) async fn connect(addresses: &str, identity: &Identity) -> anyhow::Result<Channel> {
     let remote = Remote::new(addresses, identity)?;
-    let connected = remote.addresses[0].endpoint()?.connect_with_connector(remote.round().connector()).await;
+    let connected = remote.addresses[0]
+        .endpoint(remote.addresses.len() > 1)?
+        .connect_with_connector(remote.round().connector())
+        .await;
     let channel = connected.map_err(|error| not_connected(addresses, error))?;
     if let Some(keyring) = &remote.keyring {
         renewal::renew_if_due(keyring, &channel).await;
@@ -119,7 +122,7 @@ pub(crate) async fn join(addresses: &str, token: &Token, name: &str) -> anyhow::
             "a join token is for a coordinator with TLS\nhint: its address begins with https://"
         )));
     }
-    let (endpoint, config) = (places[0].endpoint()?, pki::joining(token)?);
+    let (endpoint, config) = (places[0].endpoint(false)?, pki::joining(token)?);
     let round = Round::new(places, Arc::new(move || Some(config.clone())));
     let channel = endpoint.connect_with_connector(round.connector()).await;
     let channel = channel.map_err(|error| not_connected(addresses, error))?;
@@ -160,7 +163,7 @@ impl Between {
         let authority = self.authority.clone();
         let config: round::Config = Arc::new(move || authority.as_ref().and_then(|authority| authority.client()));
         let round = Round::new(vec![self.address.clone()], config);
-        Ok(self.address.endpoint()?.connect_with_connector_lazy(round.connector()))
+        Ok(self.address.endpoint(false)?.connect_with_connector_lazy(round.connector()))
     }
 
     /// Whether something listens there.

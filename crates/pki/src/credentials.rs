@@ -8,7 +8,7 @@ use rustls::{
 };
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use crate::{Caller, Error, Identity, authority::provider, folder, pem};
+use crate::{Caller, Error, Identity, Role, authority::provider, folder, pem};
 
 #[derive(Clone)]
 pub struct Credentials {
@@ -37,6 +37,9 @@ impl Credentials {
         let wrong = |reason: &str| Error::Answer(reason.to_owned());
         let first = chain.first().ok_or_else(|| wrong("it has no certificate"))?;
         let identity = Caller::of(first)?.identity;
+        if identity.role == Role::Coordinator {
+            return Err(wrong("the certificate has no role of gabfest for clients"));
+        }
         let (_, read) = X509Certificate::from_der(first).map_err(|_| wrong("the certificate cannot be read"))?;
         let valid = read.validity().not_before.timestamp()..read.validity().not_after.timestamp();
         let mut roots = RootCertStore::empty();

@@ -153,7 +153,7 @@ impl<'a> Fleet<'a> {
 }
 
 /// Waits until something listens at the address.
-fn answers(address: SocketAddr, role: &mut Role) -> anyhow::Result<()> {
+pub(crate) fn answers(address: SocketAddr, role: &mut Role) -> anyhow::Result<()> {
     let answered = clock::until(STARTS_WITHIN, || {
         if let Some(code) = role.ended()? {
             anyhow::bail!("{} ended with {code}: {}", role.name, tail(&role.logged(), 3));

@@ -4,6 +4,16 @@ use std::path::PathBuf;
 
 use super::fault::Fault;
 
+/// Where coordinators keep the runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Store {
+    /// One coordinator with a file
+    #[default]
+    Sqlite,
+    /// Two coordinators with a database
+    Postgres,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub(crate) struct Chaos {
     /// Number of process kills (`kill -9`) after which to stop
@@ -15,6 +25,12 @@ pub(crate) struct Chaos {
     /// Faults and cases to play [default: all except kill-storm, crash-loop and slow-link, which take minutes]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
     pub(super) faults: Vec<Fault>,
+    /// Play with two coordinators on a PostgreSQL of its own, and kill any process, the postmaster too; --faults is for SQLite
+    #[arg(long, value_enum, default_value_t, conflicts_with = "faults")]
+    pub(super) store: Store,
+    /// With --store postgres: the trials of a run, an even number
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    pub(super) trials: u64,
     /// The program under test [default: target/debug/gabfest]
     #[arg(long, value_name = "PATH")]
     pub(super) binary: Option<PathBuf>,

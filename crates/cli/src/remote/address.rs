@@ -58,22 +58,25 @@ impl Address {
     }
 
     /// The encryption is below it, in the connector, so tonic gets an address without.
-    pub(super) fn endpoint(&self) -> anyhow::Result<Endpoint> {
+    /// `others`: whether there are other coordinators to go to.
+    pub(super) fn endpoint(&self, others: bool) -> anyhow::Result<Endpoint> {
         let text = match self.text.strip_prefix("https://") {
             Some(rest) => format!("http://{rest}"),
             None => self.text.clone(),
         };
         let endpoint = Endpoint::from_shared(text);
         let endpoint = endpoint.map_err(|_| usage(anyhow!("{:?} is not a coordinator's address", self.text)))?;
-        Ok(tuned(endpoint))
+        Ok(tuned(endpoint, others))
     }
 }
 
 /// Of every channel to a coordinator.
-fn tuned(endpoint: Endpoint) -> Endpoint {
+fn tuned(endpoint: Endpoint, others: bool) -> Endpoint {
+    // With others a coordinator that hangs is left before a worker has to abandon its conversations.
+    let (interval, patience) = if others { (3, 6) } else { (10, 20) };
     endpoint
-        .http2_keep_alive_interval(Duration::from_secs(10))
-        .keep_alive_timeout(Duration::from_secs(20))
+        .http2_keep_alive_interval(Duration::from_secs(interval))
+        .keep_alive_timeout(Duration::from_secs(patience))
         .keep_alive_while_idle(true)
 }
 

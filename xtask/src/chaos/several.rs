@@ -1,0 +1,239 @@
+//! Two coordinators on PostgreSQL, five workers, and a run with a budget, while a random one of all these processes is killed.
+
+mod fleet;
+mod ledger;
+mod outcome;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+
+use super::{
+    Chaos,
+    chance::Chance,
+    clock::{TICK, now},
+    found::Found,
+    place::Place,
+    process::{Role, tail},
+};
+use fleet::{Fleet, Target};
+use ledger::Ledger;
+use outcome::{Calm, Outcome};
+
+/// Of the undisturbed run's cost. What killed workers held counts as spent.
+const BUDGET: f64 = 3.0;
+/// Enough for every run; a budget changes what is measured, so the undisturbed run has one too.
+const PLENTY: f64 = 1_000.0;
+/// A supervisor's pause.
+const AGAIN: Duration = Duration::from_millis(300);
+const LATE: Duration = Duration::from_secs(60);
+/// Watchers that ended for another reason than the end of the run.
+const WATCHERS: u32 = 3;
+
+/// What a coordinator may say when it ends by itself: its database is away, and a supervisor starts it again.
+const MAY_END: [&str; 2] = ["failed to open the store", "failed to start the coordinator"];
+
+pub(super) fn run(chaos: &Chaos, place: &Place) -> anyhow::Result<Outcome> {
+    let calm = undisturbed(chaos, place)?;
+    let mut outcome = Outcome::new(chaos, &calm);
+    outcome.announce();
+    let mut round = 0;
+    // A run that ends before its last kill leaves kills to another one.
+    while outcome.kills() < chaos.kills && outcome.broken.is_empty() && round < 2 + chaos.kills / 5 {
+        round += 1;
+        let left = chaos.kills - outcome.kills();
+        disturbed(chaos, place, &calm, (round, left), &mut outcome)?;
+    }
+    if outcome.kills() < chaos.kills {
+        outcome.broken.push(format!("only {} kills struck", outcome.kills()));
+    }
+    Ok(outcome)
+}
+
+fn undisturbed(chaos: &Chaos, place: &Place) -> anyhow::Result<Calm> {
+    let mut fleet = Fleet::new(place, "undisturbed", chaos.trials)?;
+    fleet.start()?;
+    let began = now();
+    let mut watcher = fleet.submit(PLENTY)?;
+    let code = loop {
+        if let Some(code) = watcher.ended()? {
+            break code;
+        }
+        std::thread::sleep(TICK);
+    };
+    let took = began.elapsed();
+    ensure!([0, 1].contains(&code), "the undisturbed run ended with {code}: {}", tail(&watcher.logged(), 3));
+    let view = fleet.view()?;
+    let found = Found::read(&fleet.folder.join("out"), view.clone()).context("failed to read the undisturbed run")?;
+    let broken = found.broken(chaos.trials, &view);
+    ensure!(broken.is_empty(), "the undisturbed run: {}", broken.join("; "));
+    let cost = found.report["summary"]["budget"]["spent_usd"].as_f64().context("the report has no budget")?;
+    Ok(Calm { took, code, view, cost })
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    Kill(Target, Duration),
+    Start(Target),
+}
+
+struct Play<'f, 'p> {
+    fleet: &'f mut Fleet<'p>,
+    agenda: Vec<(Duration, Act)>,
+    began: Instant,
+    /// When the coordinator in charge was killed, until another one is in charge.
+    vacant: Option<Instant>,
+}
+
+fn disturbed(
+    chaos: &Chaos,
+    place: &Place,
+    calm: &Calm,
+    (round, kills): (u32, u32),
+    outcome: &mut Outcome,
+) -> anyhow::Result<()> {
+    let mut fleet = Fleet::new(place, &format!("round-{round}"), chaos.trials)?;
+    fleet.start()?;
+    let submitted = now();
+    let mut watcher = fleet.submit(calm.cost * BUDGET)?;
+    fleet.accepted(&mut watcher)?;
+    let agenda = script(&mut Chance::new(chaos.seed, u64::from(round)), kills, calm.took);
+    let mut play = Play { fleet: &mut fleet, agenda, began: now(), vacant: None };
+    let ended = play.until_the_end(watcher, submitted, calm, outcome)?;
+    outcome.broken.extend(fleet.panics());
+    if !ended {
+        return Ok(());
+    }
+    fleet.heal()?;
+    match fleet.view().and_then(|view| Found::read(&fleet.folder.join("out"), view)) {
+        Ok(found) => {
+            outcome.lost += found.number("/attempts/lost");
+            outcome.broken.extend(found.broken(chaos.trials, &calm.view));
+            outcome.broken.extend(Ledger::of(fleet.agent)?.broken(&found.report, calm.cost * BUDGET));
+            outcome.spent = found.report["summary"]["budget"]["spent_usd"].as_f64().unwrap_or(f64::NAN);
+        }
+        Err(error) => outcome.broken.push(format!("the report cannot be read: {error:#}")),
+    }
+    Ok(())
+}
+
+/// Each kill in its share of an undisturbed run's time, of any process.
+fn script(chance: &mut Chance, kills: u32, window: Duration) -> Vec<(Duration, Act)> {
+    let share = window / kills.max(1);
+    let share_ms = u64::try_from(share.as_millis()).unwrap_or(u64::MAX);
+    let kill = |number| {
+        let at = Duration::from_millis(500) + share * number + chance.between(0, share_ms);
+        let target = chance.pick(&Target::ALL).unwrap_or(Target::Postmaster);
+        (at, Act::Kill(target, chance.between(200, 2_000)))
+    };
+    (0..kills).map(kill).collect()
+}
+
+impl Play<'_, '_> {
+    /// Whether it ended.
+    fn until_the_end(
+        &mut self,
+        mut watcher: Role,
+        submitted: Instant,
+        calm: &Calm,
+        outcome: &mut Outcome,
+    ) -> anyhow::Result<bool> {
+        let mut watchers = 1;
+        loop {
+            self.act(outcome)?;
+            self.look_after(outcome)?;
+            let took = submitted.elapsed();
+            match watcher.ended()? {
+                Some(code) if code == calm.code => {
+                    outcome.took.push(took);
+                    if took > calm.limit() {
+                        let (took, limit) = (took.as_secs_f64(), calm.limit().as_secs_f64());
+                        outcome.broken.push(format!("took {took:.1} s, at most {limit:.1} s"));
+                    }
+                    return Ok(true);
+                }
+                Some(code) => {
+                    let said = tail(&watcher.logged(), 3);
+                    outcome.broken.push(format!("the watcher ended with {code} instead of {}: {said}", calm.code));
+                    if watchers == WATCHERS {
+                        return Ok(false);
+                    }
+                    watchers += 1;
+                    self.fleet.heal()?;
+                    watcher = self.fleet.watch()?;
+                }
+                None => {}
+            }
+            if took > calm.limit() + LATE {
+                let said = tail(&watcher.logged(), 1);
+                outcome.broken.push(format!("the run has not ended after {:.0} s: {said}", took.as_secs_f64()));
+                return Ok(false);
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    fn act(&mut self, outcome: &mut Outcome) -> anyhow::Result<()> {
+        loop {
+            let elapsed = self.began.elapsed();
+            let Some(due) = self.agenda.iter().position(|(at, _)| *at <= elapsed) else { return Ok(()) };
+            match self.agenda.remove(due).1 {
+                Act::Kill(target, pause) => {
+                    let was_in_charge = self.fleet.in_charge() == Some(target);
+                    if !self.fleet.kill(target) {
+                        self.later(AGAIN, Act::Kill(target, pause));
+                        continue;
+                    }
+                    *outcome.struck.entry(target).or_default() += 1;
+                    // Without a database nobody can take over.
+                    self.vacant = match target {
+                        Target::Postmaster => None,
+                        _ if was_in_charge && self.fleet.has_database() => Some(now()),
+                        _ => self.vacant,
+                    };
+                    self.later(pause, Act::Start(target));
+                }
+                Act::Start(target) => self.fleet.start_one(target)?,
+            }
+        }
+    }
+
+    fn later(&mut self, after: Duration, act: Act) {
+        self.agenda.push((self.began.elapsed() + after, act));
+    }
+
+    /// Starts again what has ended, which only a coordinator without its database may, and sees who is in charge.
+    fn look_after(&mut self, outcome: &mut Outcome) -> anyhow::Result<()> {
+        if self.fleet.somebody_new_is_in_charge()
+            && let Some(since) = self.vacant.take()
+        {
+            outcome.failovers.push(since.elapsed());
+        }
+        for (target, code, said) in self.fleet.ended()? {
+            let may =
+                matches!(target, Target::Coordinator(_)) && code == 3 && MAY_END.iter().any(|why| said.contains(why));
+            if !may {
+                outcome.broken.push(format!("{target} ended by itself with {code}: {said}"));
+            }
+            self.later(AGAIN, Act::Start(target));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_has_its_kills_in_the_time_of_the_run_and_meets_every_process() {
+        let window = Duration::from_secs(60);
+        let steps = script(&mut Chance::new(3, 1), 200, window);
+        assert_eq!(steps.len(), 200);
+        assert!(steps.iter().all(|(at, _)| *at <= window + Duration::from_secs(1)));
+        for target in Target::ALL {
+            let met = steps.iter().any(|(_, act)| matches!(act, Act::Kill(one, _) if *one == target));
+            assert!(met, "{target} is never killed");
+        }
+    }
+}

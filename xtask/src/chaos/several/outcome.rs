@@ -1,0 +1,148 @@
+//! The result of a session with several coordinators, as lines for a terminal and as a Markdown page.
+
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
+
+use super::{super::Chaos, fleet::Target};
+
+/// The undisturbed run.
+#[derive(Debug)]
+pub(crate) struct Calm {
+    pub(super) took: Duration,
+    pub(super) code: i32,
+    pub(super) view: String,
+    /// In US dollars.
+    pub(super) cost: f64,
+}
+
+impl Calm {
+    pub(super) fn limit(&self) -> Duration {
+        2 * self.took + Duration::from_secs(60)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    asked: String,
+    trials: u64,
+    calm: Duration,
+    limit: Duration,
+    calm_cost: f64,
+    /// Of each run.
+    pub(super) took: Vec<Duration>,
+    pub(super) struck: BTreeMap<Target, u32>,
+    /// From the kill of the coordinator in charge to the next one in charge.
+    pub(super) failovers: Vec<Duration>,
+    /// Attempts.
+    pub(super) lost: u64,
+    pub(super) spent: f64,
+    pub(crate) broken: Vec<String>,
+}
+
+impl Outcome {
+    pub(super) fn new(chaos: &Chaos, calm: &Calm) -> Self {
+        let Chaos { seed, kills, trials, .. } = chaos;
+        Self {
+            asked: format!("cargo xtask chaos --store postgres --trials {trials} --kills {kills} --seed {seed}"),
+            trials: *trials,
+            calm: calm.took,
+            limit: calm.limit(),
+            calm_cost: calm.cost,
+            took: Vec::new(),
+            struck: BTreeMap::new(),
+            failovers: Vec::new(),
+            lost: 0,
+            spent: f64::NAN,
+            broken: Vec::new(),
+        }
+    }
+
+    pub(super) fn kills(&self) -> u32 {
+        self.struck.values().sum()
+    }
+
+    #[expect(clippy::print_stdout, reason = "a session takes minutes: what is known is printed")]
+    pub(super) fn announce(&self) {
+        let (calm, limit) = (self.calm.as_secs_f64(), self.limit.as_secs_f64());
+        println!("undisturbed: {} trials in {calm:.1} s, so that a disturbed run may take {limit:.1} s", self.trials);
+    }
+
+    fn failover(&self) -> String {
+        let mut sorted = self.failovers.clone();
+        sorted.sort();
+        let seconds = |time: Option<&Duration>| time.map_or(0.0, Duration::as_secs_f64);
+        match sorted.len() {
+            0 => "the coordinator in charge was not killed alone".to_owned(),
+            count => format!(
+                "{count} times another coordinator was in charge, after {:.1} s (median) and {:.1} s (longest)",
+                seconds(sorted.get(count / 2)),
+                seconds(sorted.last())
+            ),
+        }
+    }
+
+    fn struck(&self) -> String {
+        let struck: Vec<String> = self.struck.iter().map(|(target, times)| format!("{target}: {times}")).collect();
+        struck.join(", ")
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        let mut text = String::new();
+        let took: Vec<String> = self.took.iter().map(|took| format!("{:.1} s", took.as_secs_f64())).collect();
+        let _ = writeln!(
+            text,
+            "{} kills ({}); took {} of {:.1} s",
+            self.kills(),
+            self.struck(),
+            took.join(", "),
+            self.limit.as_secs_f64()
+        );
+        let _ = writeln!(
+            text,
+            "{}; {} attempts lost; spent ${:.4}, undisturbed ${:.4}",
+            self.failover(),
+            self.lost,
+            self.spent,
+            self.calm_cost
+        );
+        for broken in &self.broken {
+            let _ = writeln!(text, "  BROKEN {broken}");
+        }
+        let verdict = if self.broken.is_empty() { "nothing is broken" } else { "RULES ARE BROKEN" };
+        let _ = writeln!(text, "{verdict}");
+        text
+    }
+
+    pub(crate) fn markdown(&self) -> String {
+        let today = chrono::Utc::now().format("%Y-%m-%d");
+        let took: Vec<String> = self.took.iter().map(|took| format!("{:.1} s", took.as_secs_f64())).collect();
+        let mut text = format!(
+            "# Two coordinators on PostgreSQL under `kill -9`, {today}\n\n    {}\n\n\
+             Two coordinators, five workers, one PostgreSQL and a mock that plays every role and counts what it serves. A random one of the\n\
+             eight processes (postmaster included, the mock not) is killed and started again 0.2 to 2 s later.\n\n\
+             | | |\n|---|---|\n",
+            self.asked
+        );
+        let rows = [
+            ("trials", self.trials.to_string()),
+            ("kills", format!("{} ({})", self.kills(), self.struck())),
+            ("undisturbed", format!("{:.1} s", self.calm.as_secs_f64())),
+            ("with kills", format!("{} (at most {:.1} s)", took.join(", "), self.limit.as_secs_f64())),
+            ("failover", self.failover()),
+            ("attempts lost", self.lost.to_string()),
+            ("cost", format!("${:.4}, undisturbed ${:.4}; budget: three times the latter", self.spent, self.calm_cost)),
+            ("rules broken", self.broken.len().to_string()),
+        ];
+        for (name, value) in rows {
+            let _ = writeln!(text, "| {name} | {value} |");
+        }
+        text.push_str(
+            "\nChecked after each run: every trial exactly once in `trials.jsonl` and `transcripts.jsonl`; totals, turns, attempts and the parts of the\n\
+             budget add up; the verdict view equals that of the undisturbed run; the mock's own ledger is within the budget and within what the report\n\
+             knows of; no process panics or ends by itself, except a coordinator whose database is away while it starts.\n",
+        );
+        for broken in &self.broken {
+            let _ = writeln!(text, "\n- BROKEN: {broken}");
+        }
+        text
+    }
+}
