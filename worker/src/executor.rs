@@ -400,11 +400,13 @@ impl Executor {
         (ranges(waited.iter().collect()), ranges(given_up.iter().collect()))
     }
 
-    pub(crate) fn abandon_all(&mut self) {
+    /// Ends every conversation, and waits until none is left: what one that is still ending gives to the outbox, or says of its
+    /// money, would belong to the next session.
+    pub(crate) async fn abandon_all(&mut self) {
         self.waiting.clear();
         self.arrivals = Arrivals::default();
+        self.tasks.shutdown().await;
         self.resources.purses.forget();
-        self.tasks.abort_all();
         self.running.clear();
         self.begun.clear();
         self.show_slots();

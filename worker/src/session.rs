@@ -63,7 +63,7 @@ pub(crate) async fn run(
                     return Err(Error::Unsent);
                 }
                 tracing::info!("the session is over: running conversations are given up");
-                executor.abandon_all();
+                executor.abandon_all().await;
                 outbox.clear();
                 // Do not reconnect at once to a coordinator that ends all sessions.
                 sleep(RECONNECT).await;

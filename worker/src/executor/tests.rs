@@ -31,6 +31,26 @@ fn plans_without_held_trials_are_dropped() {
     assert!(executor.knows(&first.expect("a hundred plans")), "of the first plan a trial is held");
 }
 
+/// A task that is aborted still runs to its next await, on another thread.
+#[tokio::test(flavor = "multi_thread")]
+async fn abandoned_conversations_have_ended_when_the_session_has() {
+    let outbox = Outbox::new(Admission::new());
+    let mut executor = Executor::new(1, Cast::plain().resources(), outbox.clone(), Admission::new());
+    let (begun, began) = tokio::sync::oneshot::channel();
+    let late = outbox.clone();
+    executor.tasks.spawn(async move {
+        begun.send(()).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        let call = record::Call { cost: Some(record::Usd(1)), ..fakes::call() };
+        late.spent(&RunId::new("r"), vec![call]);
+    });
+    began.await.unwrap();
+    executor.abandon_all().await;
+    outbox.clear();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(outbox.is_empty(), "the next session would send it");
+}
+
 #[tokio::test(start_paused = true)]
 async fn quick_trials_are_claimed_in_larger_numbers() {
     let mut executor = Executor::new(10, Cast::plain().resources(), Outbox::new(Admission::new()), Admission::new());

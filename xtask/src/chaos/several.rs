@@ -117,13 +117,20 @@ fn disturbed(
     Ok(())
 }
 
-/// Each kill in its share of an undisturbed run's time, of any process.
+/// Each kill in its share of an undisturbed run's time. Five in a row strike both coordinators, the postmaster and two workers,
+/// in any order.
 fn script(chance: &mut Chance, kills: u32, window: Duration) -> Vec<(Duration, Act)> {
     let share = window / kills.max(1);
     let share_ms = u64::try_from(share.as_millis()).unwrap_or(u64::MAX);
+    let mut hand: Vec<Target> = Vec::new();
     let kill = |number| {
+        if hand.is_empty() {
+            let others = [Target::Coordinator(0), Target::Coordinator(1), Target::Postmaster];
+            hand.extend(others.into_iter().chain((0..2).filter_map(|_| chance.pick(&Target::WORKERS))));
+            chance.shuffle(&mut hand);
+        }
         let at = Duration::from_millis(500) + share * number + chance.between(0, share_ms);
-        let target = chance.pick(&Target::ALL).unwrap_or(Target::Postmaster);
+        let target = hand.pop().unwrap_or(Target::Postmaster);
         (at, Act::Kill(target, chance.between(200, 2_000)))
     };
     (0..kills).map(kill).collect()
@@ -231,6 +238,12 @@ mod tests {
         let steps = script(&mut Chance::new(3, 1), 200, window);
         assert_eq!(steps.len(), 200);
         assert!(steps.iter().all(|(at, _)| *at <= window + Duration::from_secs(1)));
+        for five in steps.chunks(5) {
+            let met =
+                |target| five.iter().filter(|(_, act)| matches!(act, Act::Kill(one, _) if *one == target)).count();
+            let met = [Target::Coordinator(0), Target::Coordinator(1), Target::Postmaster].map(met);
+            assert_eq!(met, [1, 1, 1]);
+        }
         for target in Target::ALL {
             let met = steps.iter().any(|(_, act)| matches!(act, Act::Kill(one, _) if *one == target));
             assert!(met, "{target} is never killed");

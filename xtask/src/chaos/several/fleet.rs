@@ -21,7 +21,9 @@ use crate::chaos::{
 };
 
 const WORKERS: usize = 5;
-const SLOTS: &str = "8";
+/// Of each worker; a large run has more, so that it does not take long.
+const SLOTS: (&str, &str) = ("8", "32");
+const LARGE: u64 = 1_000;
 const SEED: &str = "7";
 const RUN: &str = "chaos";
 /// The line of a coordinator that has become the one in charge.
@@ -39,6 +41,8 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    pub(super) const WORKERS: [Self; WORKERS] =
+        [Self::Worker(0), Self::Worker(1), Self::Worker(2), Self::Worker(3), Self::Worker(4)];
     pub(super) const ALL: [Self; 8] = [
         Self::Coordinator(0),
         Self::Coordinator(1),
@@ -85,7 +89,7 @@ impl<'a> Fleet<'a> {
         let (input, output) = PRICE;
         // The mock plays every role behind a socket, so that it counts every call.
         let settings = format!(
-            "endpoints:\n  shop:\n    url: \"http://{agent}/v1\"\n    model: shop\n    \
+            "endpoints:\n  shop:\n    url: \"http://{agent}/v1\"\n    model: shop\n    trace: true\n    \
              price: {{ input_per_million: {input}, output_per_million: {output} }}\n    max_output_tokens: 400\n\
              agents: {{ shop: {{ endpoint: shop }} }}\nroles: {{ agent: shop, user_sim: shop, judge: shop }}\n"
         );
@@ -101,9 +105,10 @@ impl<'a> Fleet<'a> {
             coordinators.push((Role::new(&format!("c{number}"), &folder, place.gabfest(&flags)), address));
         }
         let urls: Vec<String> = coordinators.iter().map(|(_, address)| format!("http://{address}")).collect();
+        let slots = if trials < LARGE { SLOTS.0 } else { SLOTS.1 };
         let worker = |number| {
             let name = format!("w{number}");
-            let mut flags = vec!["worker", "-v", "--slots", SLOTS, "--name", &name, "--config", "gabfest.yaml"];
+            let mut flags = vec!["worker", "-v", "--slots", slots, "--name", &name, "--config", "gabfest.yaml"];
             urls.iter().for_each(|url| flags.extend(["--coordinator", url.as_str()]));
             Role::new(&name, &folder, place.gabfest(&flags))
         };

@@ -118,7 +118,8 @@ impl Outcome {
         let mut text = format!(
             "# Two coordinators on PostgreSQL under `kill -9`, {today}\n\n    {}\n\n\
              Two coordinators, five workers, one PostgreSQL and a mock that plays every role and counts what it serves. A random one of the\n\
-             eight processes (postmaster included, the mock not) is killed and started again 0.2 to 2 s later.\n\n\
+             eight processes (postmaster included, the mock not) is killed and started again 0.2 to 2 s later; five kills in a row strike both\n\
+             coordinators, the postmaster and two workers, in any order.\n\n\
              | | |\n|---|---|\n",
             self.asked
         );
