@@ -20,6 +20,15 @@ endpoints:
         - probability: 0.97
 ";
 
+const SCENARIO: &str = "
+name: good
+description: one question
+run:
+  - input: hello
+    evaluations: [{ type: string_contains, value: you }]
+judgment: { strategy: all_pass }
+";
+
 /// An empty schema of its own.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn schema(name: &str) -> Option<String> {
@@ -133,10 +142,7 @@ fn coordinators_with_certificates_relay_who_calls() {
         let made = place.run(&["pki", "issue", "--pki", "pki", "--role", role, "--out", role]);
         assert_eq!(made.code, 0, "{}", made.stderr);
     }
-    place.write(
-        "good.scenario.yaml",
-        "name: good\nrun:\n  - input: hello\n    evaluations: [{ type: string_contains, value: you }]\n",
-    );
+    place.write("good.scenario.yaml", SCENARIO);
     let (_first, _, lines) = coordinator(&place, &store, &["--tls", "pki"]);
     says(&lines, "in charge of the runs");
     let (_second, two, lines) = coordinator(&place, &store, &["--tls", "pki"]);
