@@ -8,7 +8,13 @@ missing() {
   echo "NOT CHECKED: $1" >&2
   [ -z "${CI:-}" ] || exit 1
 }
-say() { echo "-- deploy: $*"; }
+# Names a part, and the seconds that the part before it took.
+began=$SECONDS
+say() {
+  [ -z "${part:-}" ] || echo "-- deploy: $((SECONDS - began)) s"
+  part=$* began=$SECONDS
+  echo "-- deploy: $*"
+}
 place=$(mktemp -d)
 # The image's user must be able to read its content.
 chmod 755 "$place"
@@ -35,12 +41,18 @@ hadolint deploy/Dockerfile
 check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 compose-lint deploy/compose.yaml >"$place/lint" || { cat "$place/lint" >&2; exit 1; }
 check-jsonschema --quiet --builtin-schema vendor.github-workflows deploy/github-actions.yml
-kubectl kustomize deploy/kubernetes >"$place/manifests.yaml"
-kubernetes-validate --strict --quiet "$place/manifests.yaml"
-kubectl kustomize deploy/kubernetes-tls >"$place/manifests-tls.yaml"
-kubernetes-validate --strict --quiet "$place/manifests-tls.yaml"
+
+say "the overlays of kubernetes/"
+for overlay in deploy/kubernetes/overlays/*; do
+  rendered="$place/${overlay##*/}.yaml"
+  kubectl kustomize "$overlay" >"$rendered"
+  # It knows no objects of KEDA and of the Prometheus operator, which are checked below.
+  kubernetes-validate --strict --quiet "$rendered" >"$place/validated" 2>&1 || { cat "$place/validated" >&2; exit 1; }
+done
 # Every connection is encrypted there.
-if grep -nF http:// "$place/manifests-tls.yaml" | grep -vF shop-agent >&2; then exit 1; fi
+if grep -nF http:// "$place"/{one-tls,fleet,fleet-with-database}.yaml | grep -vF -e shop-agent -e prometheus-operated >&2; then exit 1; fi
+python -B deploy/check/custom_resources.py "$place"/fleet*.yaml
+python -B deploy/check/prometheus_rule.py
 
 say "Prometheus' configuration and rules, the units of systemd"
 if command -v promtool >/dev/null; then

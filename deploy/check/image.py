@@ -48,7 +48,8 @@ class Image:
             if not built:
                 shutil.copy(context / source, place)
             elif source == "/image/gabfest":
-                shutil.copy(binary, place)
+                # Hundreds of megabytes, so not copied.
+                place.hardlink_to(binary)
             elif source == "/image/gabfest.debug":
                 # No check reads backtraces.
                 place.touch()

@@ -1,181 +1,222 @@
-"""Starts what the Kubernetes base says as processes, all at once, as a cluster does.
+"""Plays the commands of docs/operations.md, *On Kubernetes*, word for word: certificates and secrets are made, an overlay's pods start
+as processes, all at once, as a cluster does, probes are asked, and the nightly job runs.
 
     kubernetes.py BINARY PLACE    inside a network of its own, with `kubectl` in the path
 
-The coordinator and the workers run from the image's files with the manifests' arguments, variables and mounts; configuration is
-mounted by links, as the kubelet does it. Probes are asked, then the nightly job runs, and the workers are drained.
+Only KEDA and the network policies have no part in it: there are as many workers as KEDA's fallback says.
 """
 
-import dataclasses
+import json
 import pathlib
-import re
-import socket
+import shutil
+import signal
 import subprocess
 import sys
-import urllib.request
-
-import yaml
 
 import names
+import shown
 import stage
-from container import Container, of_image, own
+from cluster import Cluster, Started
+from rendered import Rendered
 from stage import DEPLOY, until
 
-JOB = "gabfest-nightly-29384610"
+SECTION = shown.section("On Kubernetes")
+# In the order of the page.
+TRY, FLEET, DATABASE, JOIN = (shown.commands(block) for block in shown.blocks(SECTION, "sh")[:4])
+# What a reader puts in.
+PASSWORD = "canary-4c1f7a90"
+READER = {"PASSWORD": PASSWORD, "HOST": "gabfest-database", "?sslmode=verify-full": "", "overlays/fleet": "overlays/fleet-with-database"}
 
 
-@dataclasses.dataclass
-class Pod:
-    """One container with its probes."""
+class Play:
+    """Commands of the page, on a cluster."""
 
-    container: Container
-    probes: dict[str, dict]
-    grace_seconds: float
+    def __init__(self, binary: pathlib.Path, place: pathlib.Path, network: int):
+        place.mkdir()
+        self.binary, self.place = binary, place
+        self.cluster = Cluster(binary, place, network)
+        self.pods: dict[str, list[Started]] = {}
+        self.jobs: dict[str, int] = {}
 
-
-class Cluster:
-    def __init__(self, binary: pathlib.Path, place: pathlib.Path):
-        self.place = place
-        rendered = subprocess.run(["kubectl", "kustomize", DEPLOY / "kubernetes"], capture_output=True, text=True, check=True)
-        self.objects = {(found["kind"], found["metadata"]["name"]): found for found in yaml.safe_load_all(rendered.stdout)}
-        self.image = stage.image(binary, place)
-        self.sandbox = of_image(self.image, stage.etc(place))
-        self.addresses: dict[str, list[str]] = {}
-        self.pods: list[Pod] = []
-
-    def pod(self, name: str, template: dict) -> Pod:
-        said = template["spec"]
-        (container,) = said["containers"]
-        rights = said["securityContext"]
-        if f"{rights['runAsUser']}:{rights['runAsGroup']}" != self.image.user:
-            sys.exit(f"{name} runs as another user than the image says")
-        if not container["securityContext"]["readOnlyRootFilesystem"]:
-            sys.exit(f"{name} may write to its image")
-        if not container["image"].startswith("gabfest:"):
-            sys.exit(f"{name} runs another image")
-        address = f"127.77.1.{len(self.pods) + 1}"
-        labels = {**template["metadata"]["labels"], "batch.kubernetes.io/job-name": JOB}
-        values = {}
-        for variable in container.get("env", []):
-            source = variable.get("valueFrom", {})
-            if "fieldRef" in source:
-                path = source["fieldRef"]["fieldPath"]
-                label = re.fullmatch(r"metadata\.labels\['(.+)'\]", path)
-                values[variable["name"]] = labels[label[1]] if label else {"metadata.name": name}[path]
-            elif "secretKeyRef" in source:
-                # The secret does not exist yet.
-                source["secretKeyRef"]["optional"] or sys.exit(f"{name} needs a secret that the base does not have")
+    def all(self, commands: list[list[str]], reader: dict[str, str]) -> None:
+        for words in commands:
+            words = [replaced(word, reader) for word in words]
+            if words[0] == "gabfest":
+                done = subprocess.run([self.binary, *words[1:]], cwd=self.place, capture_output=True, text=True)
+                if done.returncode != 0:
+                    sys.exit(f"{' '.join(words)} ended with {done.returncode}\n{done.stderr}")
             else:
-                values[variable["name"]] = variable["value"].replace("0.0.0.0", address)
-        expand = lambda text: re.sub(r"\$\(([A-Z_]+)\)", lambda found: values[found[1]], text.replace("0.0.0.0", address))
-        volumes = {volume["name"]: volume for volume in said["volumes"]}
-        mounts, tmpfs = [], []
-        for mount in container["volumeMounts"]:
-            volume = volumes[mount["name"]]
-            if mount["mountPath"] == "/tmp":
-                tmpfs.append("/tmp")
-            elif "configMap" in volume:
-                mounts.append((self.files(volume["configMap"]["name"]), mount["mountPath"], False))
-            else:
-                mounts.append((own(self.place / f"{name}-{mount['name']}"), mount["mountPath"], True))
-        made = Pod(
-            Container(
-                name, address, [*self.image.entrypoint, *map(expand, container["args"])], values, mounts, tmpfs,
-                self.place / f"{name}.log",
-            ),
-            {kind: container[kind] for kind in ("startupProbe", "readinessProbe", "livenessProbe") if kind in container},
-            said.get("terminationGracePeriodSeconds", 30),
-        )
-        for (kind, service), found in self.objects.items():
-            if kind == "Service" and found["spec"]["selector"].items() <= labels.items():
-                self.addresses.setdefault(service, []).append(address)
-        self.pods.append(made)
-        return made
+                self.kubectl(words[1:])
 
-    def files(self, config_map: str) -> pathlib.Path:
-        """A folder of links into a folder with a date, by which the kubelet changes all files at once."""
-        folder = self.place / config_map
-        if not folder.exists():
-            dated = folder / "..2026_11_22_01_30_00.1"
-            dated.mkdir(parents=True)
-            (folder / "..data").symlink_to(dated.name)
-            for name, text in self.objects["ConfigMap", config_map]["data"].items():
-                (dated / name).write_text(text)
-                (folder / name).symlink_to(f"..data/{name}")
-        return folder
+    def kubectl(self, words: list[str]) -> None:
+        options = dict(zip(words, words[1:]))
+        match words:
+            case ["kustomize", *_] | ["create", "namespace", *_] | ["apply", "--filename", *_] | ["logs" | "get" | "rollout" | "delete", *_]:
+                pass
+            case ["create", "secret", "generic", name, *rest]:
+                self.cluster.secrets[name] = dict(map(self.key, (word for word in rest if word.startswith("--from-"))))
+            case ["apply", "--kustomize", *_]:
+                self.apply(DEPLOY.parent / options["--kustomize"])
+            case ["create", "job", *rest]:
+                name = rest[-1]
+                self.jobs[name] = self.cluster.job(name).process.wait(300)
+            case _:
+                sys.exit(f"the check does not know `kubectl {' '.join(words)}`")
 
-    def deployment(self, name: str) -> list[Pod]:
-        spec = self.objects["Deployment", name]["spec"]
-        pods = [self.pod(f"{name}-{number}", spec["template"]) for number in range(spec["replicas"])]
+    def key(self, word: str) -> tuple[str, bytes]:
+        option, value = word.split("=", 1)
+        if option == "--from-literal":
+            name, text = value.split("=", 1)
+            return name, text.encode()
+        return pathlib.Path(value).name, (self.place / value).read_bytes()
+
+    def apply(self, overlay: pathlib.Path) -> None:
+        self.cluster.rendered = Rendered(overlay)
+        fallback = [scaled["spec"]["fallback"]["replicas"] for scaled in self.cluster.rendered.of("ScaledObject")]
+        # The database first: it takes the longest to be made here. The others start together.
+        pods = sorted((pod for pod in self.cluster.rendered.pods if pod.kind != "CronJob"), key=lambda pod: pod.component != "database")
         for pod in pods:
-            pod.container.start(self.sandbox)
-        return pods
+            said = self.cluster.rendered.objects[pod.kind, pod.name]["spec"]
+            self.pods[pod.component] = self.cluster.start(pod, said.get("replicas", fallback[0] if fallback else 1))
+        if not self.cluster.has_peers and len(self.pods["coordinator"]) > 1:
+            print(f"NOT CHECKED: this gabfest has no {stage.PEERS}, so the second coordinator is a standby, which has no probes", file=sys.stderr)
+            active = lambda: [one for one in self.pods["coordinator"] if one.asked(one.probes["livenessProbe"])]
+            until("a coordinator is active", 60, active)
+            standby = [one for one in self.pods["coordinator"] if one not in active()]
+            [one.probes.clear() for one in standby]
+        for component in ("coordinator", "worker"):
+            [one.answers() for one in self.pods[component]]
+
+    def gabfest(self, identity: str, *words: str) -> str:
+        """What an administrator asks, who reaches the coordinator by `kubectl port-forward`."""
+        container = self.pods["worker"][0].container
+        mounts, variables = container.mounts, container.environment
+        if identity:
+            container.mounts = [*mounts, (self.cluster.files("administrator", folder(self.place / identity)), "/administrator", False)]
+            container.environment = {**variables, "GABFEST_IDENTITY": "/administrator"}
+        done = container.run(self.cluster.sandbox, [*self.cluster.image.entrypoint, *words], 30)
+        container.mounts, container.environment = mounts, variables
+        return done.stdout if done.returncode == 0 else sys.exit(f"gabfest {' '.join(words)}: {done.stderr}")
+
+    def reported(self, job: str) -> None:
+        """The job has passed, its run was made once, and its report is in the volume."""
+        if self.jobs[job] != 0:
+            sys.exit(f"the job {job} ended with {self.jobs[job]}")
+        report = self.cluster.folder("gabfest-reports") / "gabfest-runs" / job / "report.json"
+        trials = json.loads(report.read_text())["summary"]["trials"]
+        if not trials["planned"] or trials["not_started"]:
+            sys.exit(f"the run of the job is not complete: {trials}")
+        print(f"{job}: {trials['pass']} of {trials['planned']} trials passed, and the volume has the report")
+
+    def drained(self, *components: str) -> None:
+        for started in [one for component in components for one in self.pods[component]]:
+            started.stop()
+
+
+def replaced(text: str, reader: dict[str, str]) -> str:
+    for old, new in reader.items():
+        text = text.replace(old, new)
+    return text
+
+
+def folder(path: pathlib.Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.iterdir()}
 
 
 def main(binary: pathlib.Path, place: pathlib.Path) -> None:
-    cluster = Cluster(binary, place)
-    names.serve(cluster.addresses)
-    try:
-        play(cluster)
-    finally:
-        for pod in cluster.pods:
-            pod.container.kill()
+    tables: dict[str, list[str]] = {}
+    names.serve(tables)
+    for number, play in enumerate((one, fleet), 1):
+        cluster_play = Play(binary, place / play.__name__, number)
+        cluster_play.cluster.addresses = tables
+        tables.clear()
+        try:
+            with stage.logs_told(cluster_play.place):
+                play(cluster_play)
+        finally:
+            cluster_play.cluster.kill_all()
+        shutil.rmtree(cluster_play.place / "tree")
 
 
-def play(cluster: Cluster) -> None:
-    workers = cluster.deployment("gabfest-worker")
-    (coordinator,) = cluster.deployment("gabfest-coordinator")
-    for pod in [coordinator, *workers]:
-        for kind, probe in pod.probes.items():
-            until(f"the {kind} of {pod.container.name}", 120, lambda: asked(pod.container.address, probe))
-    job = cluster.objects["CronJob", "gabfest-nightly"]["spec"]["jobTemplate"]["spec"]
-    nightly = cluster.pod("nightly", job["template"])
-    nightly.container.start(cluster.sandbox)
-    if (code := nightly.container.process.wait(300)) != 0:
-        sys.exit(f"the nightly job ended with {code}")
-    # The pod was lost and another takes its place: the same run, and the same end.
-    again = nightly.container
-    again.start(cluster.sandbox)
-    if (code := again.process.wait(120)) != 0:
-        sys.exit(f"the nightly job, started again, ended with {code}")
-    runs = again.run(cluster.sandbox, [*cluster.image.entrypoint, "runs"], 20).stdout
-    print(f"nightly: {runs.strip()}")
-    if runs.count("\n") != 2 or JOB not in runs:
-        sys.exit("a job that is started again must go on with its run")
-    for pod in [*workers, coordinator]:
-        if (code := pod.container.stop(pod.grace_seconds)) != 0:
-            sys.exit(f"{pod.container.name} ended with {code} after SIGTERM")
-    print(f"drained: {len(workers)} workers and the coordinator ended with 0")
+def one(play: Play) -> None:
+    """Without certificates: the first commands of the page."""
+    play.all(TRY, {})
+    play.reported("first-night")
+    # Its pod was lost and another takes its place: the same run, and the same end.
+    again = play.cluster.job("first-night")
+    code = again.process.wait(120)
+    runs = again.run(play.cluster.sandbox, [*play.cluster.image.entrypoint, "runs"], 20).stdout
+    if code != 0 or runs.count("\n") != 2 or "first-night" not in runs:
+        sys.exit(f"a job that is started again must go on with its run, and ended with {code}\n{runs}")
+    play.drained("worker", "coordinator")
+    print("drained: workers and coordinator ended with 0")
 
 
-def asked(address: str, probe: dict) -> bool:
-    try:
-        if "grpc" in probe:
-            return serving(address, probe["grpc"]["port"])
-        port = {"metrics": 9464}[probe["httpGet"]["port"]]
-        with urllib.request.urlopen(f"http://{address}:{port}{probe['httpGet']['path']}", timeout=3) as reply:
-            return reply.status == 200
-    except OSError:
-        return False
+def fleet(play: Play) -> None:
+    """With certificates, PostgreSQL and two coordinators, of which one is killed during a night."""
+    play.all(DATABASE, READER)
+    play.all(FLEET, READER)
+    play.reported("first-night")
+    killed_at_night(play)
+    joined(play)
+    play.drained("worker")
+    # A standby ends with 130: it had not begun.
+    play.drained("coordinator") if play.cluster.has_peers else None
+    hidden(play)
 
 
-def serving(address: str, port: int) -> bool:
-    """grpc.health.v1.Health/Check in the fewest bytes of HTTP/2: settings, one request, and the start of the answer."""
-    frame = lambda kind, flags, stream, payload: len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
-    # Names and values as they are, without a table.
-    field = lambda name, value: b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
-    head = field(b":method", b"POST") + field(b":scheme", b"http") + field(b":path", b"/grpc.health.v1.Health/Check")
-    head += field(b":authority", b"probe") + field(b"content-type", b"application/grpc") + field(b"te", b"trailers")
-    with socket.create_connection((address, port), timeout=3) as stream:
-        stream.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"") + frame(1, 4, 1, head) + frame(0, 1, 1, bytes(5)))
-        heard = b""
-        # The message: not compressed, two bytes long, field 1 (status) is 1, which is SERVING.
-        while b"\x00\x00\x00\x00\x02\x08\x01" not in heard:
-            more = stream.recv(4096)
-            if not more:
-                return False
-            heard += more
-    return True
+def killed_at_night(play: Play) -> None:
+    """A coordinator is killed while a pod of the job watches, and so is that pod; others take their places."""
+    first = play.cluster.job("second-night", longer)
+    until("the second night has begun", 60, lambda: "second-night" in play.gabfest("submit", "runs"))
+    coordinators = play.pods["coordinator"]
+    (killed, *_) = [one for one in coordinators if stage.listens(f"{one.container.address}:7400")]
+    killed.container.process.send_signal(signal.SIGKILL)
+    killed.container.process.wait()
+    if (code := first.stop(30)) != 130:
+        sys.exit(f"a pod of the job that is taken away must end with 130, and ended with {code}")
+    killed.container.start(play.cluster.sandbox)
+    play.jobs["second-night"] = play.cluster.job("second-night", longer).process.wait(300)
+    play.reported("second-night")
+
+
+def longer(words: list[str]) -> list[str]:
+    """More repeats, so that there is time to kill something."""
+    at = words.index("--repeats")
+    return [*words[: at + 1], "4000", *words[at + 2 :]]
+
+
+def joined(play: Play) -> None:
+    """A worker joins with a token, although the secrets of the coordinator and its own can only be read."""
+    reader = {"localhost": "gabfest-coordinator", "pki/admin": "/administrator"}
+    asked = [replaced(word, reader) for word in JOIN[0][1:]]
+    token = play.gabfest("pki/admin", *asked).strip()
+    play.cluster.secrets["gabfest-join-token"] = {"token": token.encode()}
+    overlay = play.place / "join"
+    overlay.mkdir()
+    (text,) = [block for block in shown.blocks(SECTION, "yaml") if "/join" in block]
+    (play.place / "gabfest").symlink_to(DEPLOY.parent)
+    (overlay / "kustomization.yaml").write_text(text)
+    play.cluster.rendered = Rendered(overlay)
+    (pod,) = [pod for pod in play.cluster.rendered.pods if pod.component == "worker"]
+    worker = play.cluster.start_one(pod, "joined-worker")
+    worker.answers()
+    play.cluster.secrets["gabfest-join-token"] = {}
+    worker.stop()
+    worker.container.environment.pop("GABFEST_JOIN_TOKEN")
+    # Its identity is in the volume, so it needs the token no more.
+    worker.container.start(play.cluster.sandbox)
+    worker.answers()
+    if "joined-worker" not in play.gabfest("submit", "workers"):
+        sys.exit("the coordinator does not list the worker that joined")
+    worker.stop()
+    print("join: a worker with a token has joined, and started again without it")
+
+
+def hidden(play: Play) -> None:
+    for path in play.place.rglob("*.log"):
+        if PASSWORD.encode() in path.read_bytes():
+            sys.exit(f"the password of the database is in {path.name}")
 
 
 if __name__ == "__main__":
