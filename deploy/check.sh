@@ -70,6 +70,11 @@ if command -v systemd-analyze >/dev/null; then
   # It exits with 0 even if it ignores unknown keys, and prints a message instead.
   systemd-analyze verify "$place"/*.service >"$place/units" 2>&1 || { cat "$place/units" >&2; exit 1; }
   if grep -F gabfest- "$place/units" >&2; then exit 1; fi
+  for unit in deploy/*.service; do
+    # 40 is an exposure of 4.0 of 10.
+    systemd-analyze security --offline=true --threshold=40 "$unit" >"$place/exposure" 2>&1 || { cat "$place/exposure" >&2; exit 1; }
+    grep -o 'Overall exposure.*: [0-9.]* [A-Z]*' "$place/exposure"
+  done
 else
   missing "systemd-analyze is not installed (Debian: systemd)"
 fi
@@ -94,13 +99,20 @@ checked() { # script
   mkdir "$place/$1"
   "${alone[@]}" "$tools/bin/python" -B "deploy/check/$1.py" "$place/gabfest" "$place/$1"
 }
+say "names, rights and policies of kubernetes/"
+mkdir "$place/manifests"
+python -B deploy/check/manifests.py "$place/gabfest" "$place/manifests"
+if command -v promtool >/dev/null; then python -B deploy/check/keda.py "$place"; else missing "promtool is not installed"; fi
 say "a run in the image's content"
 checked run_in_image
 say "spans, figures and log records at a collector"
 checked otlp
 say "compose.yaml as processes"
 if command -v prometheus >/dev/null; then checked compose; else missing "prometheus is not installed"; fi
-say "kubernetes/ as processes"
+say "the commands of docs/operations.md: on Kubernetes, as processes"
 checked kubernetes
+say "the commands of docs/operations.md: with systemd, as processes"
+checked units
 say "the commands of the GitHub workflow"
 checked github_actions
+echo "-- deploy: $((SECONDS - began)) s"
