@@ -36,6 +36,7 @@ set_up() {
     need bwrap bubblewrap
     command -v google-chrome >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 || need chromium chromium
     need promtool prometheus
+    need amtool prometheus-alertmanager
     need npm npm
     need systemd-analyze systemd
     need openssl openssl

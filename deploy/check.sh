@@ -41,6 +41,7 @@ hadolint deploy/Dockerfile
 check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 compose-lint deploy/compose.yaml >"$place/lint" || { cat "$place/lint" >&2; exit 1; }
 check-jsonschema --quiet --builtin-schema vendor.github-workflows deploy/github-actions.yml
+zizmor --offline --no-progress --quiet --persona auditor deploy/github-actions.yml >"$place/zizmor" 2>&1 || { cat "$place/zizmor" >&2; exit 1; }
 
 say "the overlays of kubernetes/"
 for overlay in deploy/kubernetes/overlays/*; do
@@ -54,13 +55,24 @@ if grep -nF http:// "$place"/{one-tls,fleet,fleet-with-database}.yaml | grep -vF
 python -B deploy/check/custom_resources.py "$place"/fleet*.yaml
 python -B deploy/check/prometheus_rule.py
 
-say "Prometheus' configuration and rules, the units of systemd"
+say "the configurations of Prometheus and Alertmanager, the units of systemd"
 if command -v promtool >/dev/null; then
   # The configuration has the file names of the container.
   sed "s#/etc/prometheus/rules#$PWD/grafana/rules#" deploy/compose/prometheus.yaml >"$place/prometheus.yaml"
   promtool check config "$place/prometheus.yaml" >"$place/promtool" || { cat "$place/promtool" >&2; exit 1; }
 else
   missing "promtool is not installed (Debian: prometheus)"
+fi
+if command -v amtool >/dev/null; then
+  amtool check-config deploy/compose/alertmanager.yaml >"$place/amtool" 2>&1 || { cat "$place/amtool" >&2; exit 1; }
+  # Every alert has one of these severities.
+  for severity in $(sed -n 's/.*severity: \([a-z]*\).*/\1/p' grafana/rules/alerts.yml | sort -u); do
+    receiver=$(amtool config routes test --config.file=deploy/compose/alertmanager.yaml alertname=GabfestNoWorkers "severity=$severity" 2>/dev/null)
+    echo "alerts with severity $severity go to $receiver"
+    [ "$receiver" = "people-$severity" ]
+  done
+else
+  missing "amtool is not installed (Debian: prometheus-alertmanager)"
 fi
 if command -v systemd-analyze >/dev/null; then
   for unit in deploy/*.service; do
