@@ -2,10 +2,10 @@
 
     compose.py BINARY PLACE    inside a network of its own: `unshare --net`, or `unshare --map-root-user --net`
 
-gabfest's services run from the image's files. Prometheus is that of this machine with the same configuration, Rotel replaces
-the collector; Jaeger and Grafana, which no package carries, are left out. One thing is changed: all containers share a network, so
-each has an address of its own, and 0.0.0.0 becomes that address. While the run goes on, the coordinator is stopped and started
-again, and a worker is drained.
+gabfest's services run from the image's files. PostgreSQL, Prometheus and Alertmanager are those of this machine with the same
+configuration, Rotel replaces the collector; Jaeger and Grafana, which no package carries, are left out. One thing is changed: all
+containers share a network, so each has an address of its own, and 0.0.0.0 becomes that address. While the run goes on, a
+coordinator is stopped and started again, and a worker is drained.
 """
 
 import json
@@ -19,7 +19,9 @@ import urllib.request
 import yaml
 
 import collector
+import database
 import names
+import webhook
 import stage
 from container import Container, of_image, of_machine, own
 from stage import DEPLOY, until
@@ -36,10 +38,12 @@ class Topology:
         self.services = yaml.safe_load(interpolate(text, {"MODEL_KEY": CANARY}))["services"]
         image, etc = stage.image(binary, place), stage.etc(place)
         self.image, self.machine, self.entrypoint = of_image(image, etc), of_machine(etc), image.entrypoint
+        self.machine_etc = etc
         self.volumes: dict[str, pathlib.Path] = {}
         self.table: dict[str, list[str]] = {}
         self.containers: dict[str, list[Container]] = {}
         self.next_address = 1
+        self.has_peers = stage.has_peers(binary)
 
     def container(self, service: str, program: list[str]) -> Container:
         """Adds a replica of a service without starting it."""
@@ -51,7 +55,7 @@ class Topology:
         container = Container(
             name=f"{service}-{number + 1}",
             address=address,
-            command=[*program, *map(here, said.get("command", []))],
+            command=[*program, *map(here, self.words(said))],
             environment={name: here(value) for name, value in said.get("environment", {}).items()},
             mounts=[self.mount(volume) for volume in said.get("volumes", [])],
             tmpfs=[mount.split(":")[0] for mount in said.get("tmpfs", [])],
@@ -60,8 +64,15 @@ class Topology:
         if not said["read_only"]:
             raise SystemExit(f"{service} may write to its image")
         self.containers[service].append(container)
-        self.table.setdefault(service, []).append(address)
+        networks = said.get("networks", {})
+        aliases = networks["default"]["aliases"] if "default" in networks else []
+        for name in [service, *aliases]:
+            self.table.setdefault(name, []).append(address)
         return container
+
+    def words(self, said: dict) -> list[str]:
+        words = said.get("command", [])
+        return words if self.has_peers else stage.without_peers(words)
 
     def mount(self, volume: str) -> tuple[pathlib.Path, str, bool]:
         source, target, *mode = volume.split(":")
@@ -90,6 +101,53 @@ class Topology:
         for container in self.containers[service] if test else []:
             until(f"{container.name} is healthy", 120, lambda: container.run(self.image, test[1:], 10).returncode == 0)
 
+    def once(self, service: str) -> None:
+        """Runs a service that ends."""
+        container = self.container(service, self.entrypoint)
+        container.start(self.image)
+        if (code := container.process.wait(60)) != 0:
+            raise SystemExit(f"{service} ended with {code}")
+
+    def certificates(self) -> None:
+        """`run --rm certificates`, with what it depends on."""
+        chain, service = [], "certificates"
+        while service:
+            chain.insert(0, service)
+            service = next(iter(self.services[service].get("depends_on", {})), None)
+        for service in chain:
+            self.once(service)
+
+    def database(self) -> Container:
+        place = self.container("database", [])
+        return self.replace("database", database.start("database", place.address, place.environment, self.place, self.machine_etc))
+
+    def coordinators(self) -> list[Container]:
+        """Starts both. Without `--advertise` one of them waits as a standby, which answers nobody."""
+        services = ["coordinator-1", "coordinator-2"]
+        started = [self.container(service, self.entrypoint) for service in services]
+        for container in started:
+            container.start(self.image)
+        if self.has_peers:
+            [self.await_health(service) for service in services]
+        else:
+            print(f"NOT CHECKED: this gabfest has no {stage.PEERS}, so one coordinator is a standby", file=sys.stderr)
+            until("a coordinator serves", 60, lambda: any(map(serves, started)))
+        return started
+
+    def alertmanager(self, slack: str) -> Container:
+        """With the address of a webhook in the file that holds it."""
+        for volume in self.services["alertmanager"]["volumes"]:
+            source, target, _ = self.mount(volume)
+            if target.endswith("slack-url"):
+                source.write_text(slack)
+        container = self.container("alertmanager", ["/usr/bin/prometheus-alertmanager"])
+        container.start(self.machine)
+        return container
+
+    def replace(self, service: str, container: Container) -> Container:
+        self.containers[service] = [container]
+        return container
+
     def prometheus(self) -> Container:
         container = self.container("prometheus", ["/usr/bin/prometheus"])
         container.start(self.machine)
@@ -114,8 +172,9 @@ class Topology:
             container.kill()
 
     def order(self) -> list[str]:
-        """The gabfest services that `up` starts, dependencies first."""
-        ours = [name for name, said in self.services.items() if "build" in said and "profiles" not in said]
+        """The gabfest services that `up` starts besides the coordinators, dependencies first."""
+        is_ours = lambda name, said: "build" in said and "profiles" not in said and not name.startswith("coordinator-")
+        ours = [name for name, said in self.services.items() if is_ours(name, said)]
         ordered: list[str] = []
         while rest := [name for name in ours if name not in ordered]:
             ready = [name for name in rest if not set(self.services[name].get("depends_on", {})) & set(rest)]
@@ -134,10 +193,14 @@ def main(binary: pathlib.Path, place: pathlib.Path) -> None:
 
 def play(topology: Topology) -> None:
     rotel = topology.collector()
-    prometheus = topology.prometheus()
+    slack = webhook.Webhook("127.77.0.250")
+    alertmanager, prometheus = topology.alertmanager(slack.url), topology.prometheus()
+    topology.certificates()
+    topology.database()
+    coordinators = topology.coordinators()
     for service in topology.order():
         topology.gabfest(service)
-    (coordinator,), workers = topology.containers["coordinator"], topology.containers["worker"]
+    workers = topology.containers["worker"]
     submit = topology.container("submit", topology.entrypoint)
     submit.start(topology.image)
 
@@ -146,14 +209,14 @@ def play(topology: Topology) -> None:
     progress = lambda: re.search(r"\s(running|finished)\s+([0-9]+)/", listed())
     done = lambda: int(found[2]) if (found := progress()) else 0
     until("the first conversations are done", 120, lambda: done() >= 20)
-    if (code := coordinator.stop(seconds_of(topology.services["coordinator"]["stop_grace_period"]))) != 0:
-        raise SystemExit(f"the coordinator ended with {code} after SIGTERM")
-    coordinator.start(topology.image)
-    topology.await_health("coordinator")
-    state, between = progress().groups()
+    stopped = next(filter(serves, coordinators))
+    if (code := stopped.stop(seconds_of(topology.services["coordinator-1"]["stop_grace_period"]))) != 0:
+        raise SystemExit(f"a coordinator ended with {code} after SIGTERM")
+    state, between = until("the other coordinator answers", 60, progress).groups()
     if state != "running":
-        raise SystemExit("the run was over before the coordinator was started again: nothing was shown")
-    until("the run goes on after the coordinator came back", 120, lambda: done() > int(between))
+        raise SystemExit("the run was over before a coordinator was stopped: nothing was shown")
+    until("the run goes on with the other coordinator", 120, lambda: done() > int(between))
+    stopped.start(topology.image)
     if (code := workers[0].stop(seconds_of(topology.services["worker"]["stop_grace_period"]))) != 0:
         raise SystemExit(f"a worker ended with {code} after SIGTERM")
     workers[0].start(topology.image)
@@ -164,7 +227,7 @@ def play(topology: Topology) -> None:
     (report,) = topology.volumes["reports"].glob("gabfest-runs/*/report.json")
     report = json.loads(report.read_text())
     trials = report["summary"]["trials"]
-    print(f"run: {trials['planned']} trials, {trials['pass']} passed; coordinator restarted after {between}, one worker drained")
+    print(f"run: {trials['planned']} trials, {trials['pass']} passed; a coordinator stopped after {between}, one worker drained")
     if report["run"]["state"] != "finished" or trials["not_started"] != 0:
         raise SystemExit(f"the run is not complete: {report['run']['state']}, {trials}")
     if report["summary"]["attempts"]["lost"] != 0:
@@ -174,18 +237,40 @@ def play(topology: Topology) -> None:
             if not container.running():
                 raise SystemExit(f"{container.name} is not running any more")
 
-    scraped(prometheus, len(workers), trials["planned"])
+    serving = [one for one in coordinators if topology.has_peers or serves(one)]
+    scraped(prometheus, len(workers), len(serving), trials["planned"])
+    alerted(prometheus, alertmanager, slack)
     traced(rotel)
-    for container in [*workers, coordinator]:
+    for container in [*workers, *serving]:
         with urllib.request.urlopen(f"http://{container.address}:9464/metrics", timeout=5) as page:
             (topology.place / f"{container.name}.metrics").write_bytes(page.read())
-    for container in [*workers, coordinator, *topology.containers["mock"]]:
+    for container in [*workers, *serving, *topology.containers["mock"]]:
         if (code := container.stop(30)) != 0:
             raise SystemExit(f"{container.name} ended with {code} after SIGTERM")
     hidden(topology)
 
 
-def scraped(prometheus: Container, workers: int, planned: int) -> None:
+def serves(coordinator: Container) -> bool:
+    return coordinator.running() and stage.listens(f"{coordinator.address}:7400")
+
+
+def alerted(prometheus: Container, alertmanager: Container, slack: webhook.Webhook) -> None:
+    """Prometheus knows Alertmanager, and an alert arrives at the webhook."""
+    active = f"http://{prometheus.address}:{PROMETHEUS_PORT}/api/v1/alertmanagers"
+    with urllib.request.urlopen(active, timeout=5) as reply:
+        urls = [one["url"] for one in json.load(reply)["data"]["activeAlertmanagers"]]
+    if urls != ["http://alertmanager:9093/api/v2/alerts"]:
+        raise SystemExit(f"Prometheus sends alerts to {urls}")
+    annotations = {"summary": "Trials wait", "description": "No worker.", "runbook": "docs/operations.md#gabfestnoworkers"}
+    alert = [{"labels": {"alertname": "GabfestNoWorkers", "severity": "critical"}, "annotations": annotations}]
+    head = {"content-type": "application/json"}
+    request = urllib.request.Request(f"http://{alertmanager.address}:9093/api/v2/alerts", json.dumps(alert).encode(), head)
+    urllib.request.urlopen(request, timeout=5).close()
+    until("an alert arrives at the webhook", 30, lambda: "docs/operations.md#gabfestnoworkers" in slack.text())
+    print("alerts: from Prometheus by Alertmanager to the webhook")
+
+
+def scraped(prometheus: Container, workers: int, coordinators: int, planned: int) -> None:
     def value(expression: str) -> float:
         query = urllib.parse.urlencode({"query": expression})
         with urllib.request.urlopen(f"http://{prometheus.address}:{PROMETHEUS_PORT}/api/v1/query?{query}", timeout=5) as reply:
@@ -193,10 +278,10 @@ def scraped(prometheus: Container, workers: int, planned: int) -> None:
         return float(result[0]["value"][1]) if result else 0.0
 
     until("Prometheus reads every worker", 120, lambda: value('sum(up{job="gabfest-worker"})') == workers)
-    until("Prometheus reads the coordinator", 120, lambda: value('sum(up{job="gabfest-coordinator"})') == 1)
-    until("the verdicts are counted", 120, lambda: value("sum(gabfest_trials_done)") == planned)
+    until("Prometheus reads the coordinators", 120, lambda: value('sum(up{job="gabfest-coordinator"})') == coordinators)
+    until("the verdicts are counted", 120, lambda: value("max(gabfest_trials_done)") == planned)
     series = value('count({__name__=~"gabfest_.+"})')
-    print(f"metrics: {series:.0f} series of {workers} workers and the coordinator")
+    print(f"metrics: {series:.0f} series of {workers} workers and {coordinators} coordinators")
 
 
 def traced(rotel: Container) -> None:
