@@ -119,12 +119,22 @@ say "a run in the image's content"
 checked run_in_image
 say "spans, figures and log records at a collector"
 checked otlp
-say "compose.yaml as processes"
-if command -v prometheus >/dev/null; then checked compose; else missing "prometheus is not installed"; fi
-say "the commands of docs/operations.md: on Kubernetes, as processes"
-checked kubernetes
-say "the commands of docs/operations.md: with systemd, as processes"
-checked units
 say "the commands of the GitHub workflow"
 checked github_actions
+say "the commands of docs/operations.md: with systemd, as processes"
+checked units
+if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+  missing "PostgreSQL is not installed (Debian: postgresql)"
+  exit 0
+fi
+say "compose.yaml as processes"
+if command -v prometheus >/dev/null && command -v prometheus-alertmanager >/dev/null; then
+  checked compose
+else
+  missing "prometheus or prometheus-alertmanager is not installed"
+fi
+say "the commands of docs/operations.md: from an empty database to a nightly report"
+checked operations
+say "the commands of docs/operations.md: on Kubernetes, as processes"
+checked kubernetes
 echo "-- deploy: $((SECONDS - began)) s"

@@ -39,6 +39,7 @@ def start(name: str, address: str, variables: dict[str, str], place: pathlib.Pat
         sandbox, [f"{bin}/psql", "-h", address, "-U", user, "-d", database, "--no-psqlrc", "--quiet", "--tuples-only", "--command", command], 30
     )
     stage.until(f"{name} answers", 60, lambda: asked("postgres", "select 1").returncode == 0)
-    if (created := asked("postgres", f'create database "{variables["POSTGRES_DB"]}"')).returncode != 0:
+    made = variables.get("POSTGRES_DB")
+    if made and (created := asked("postgres", f'create database "{made}"')).returncode != 0:
         raise SystemExit(created.stderr)
     return container

@@ -39,6 +39,13 @@ def loopback_up() -> None:
         fcntl.ioctl(control, 0x8914, flags + bytes(22))
 
 
+def own_address(number: int, address: str) -> None:
+    """Another address of the loopback device, in place of another machine."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        family = struct.pack("=HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
+        fcntl.ioctl(control, 0x8916, struct.pack("16s16s", f"lo:{number}".encode(), family))
+
+
 def image(binary: pathlib.Path, place: pathlib.Path) -> Image:
     """The image's files, below the check's place."""
     (place / "tree").mkdir()
