@@ -52,6 +52,7 @@ for overlay in deploy/kubernetes/overlays/*; do
 done
 # Every connection is encrypted there.
 if grep -nF http:// "$place"/{one-tls,fleet,fleet-with-database}.yaml | grep -vF -e shop-agent -e prometheus-operated >&2; then exit 1; fi
+kubernetes-validate --strict --quiet deploy/kubernetes/read-reports.yaml
 python -B deploy/check/custom_resources.py "$place"/fleet*.yaml
 python -B deploy/check/prometheus_rule.py
 

@@ -209,7 +209,7 @@ def play(topology: Topology) -> None:
     progress = lambda: re.search(r"\s(running|finished)\s+([0-9]+)/", listed())
     done = lambda: int(found[2]) if (found := progress()) else 0
     until("the first conversations are done", 120, lambda: done() >= 20)
-    stopped = next(filter(serves, coordinators))
+    stopped = stage.in_charge(coordinators)
     if (code := stopped.stop(seconds_of(topology.services["coordinator-1"]["stop_grace_period"]))) != 0:
         raise SystemExit(f"a coordinator ended with {code} after SIGTERM")
     state, between = until("the other coordinator answers", 60, progress).groups()

@@ -9,7 +9,6 @@ Only KEDA and the network policies have no part in it: there are as many workers
 import json
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -169,13 +168,11 @@ def killed_at_night(play: Play) -> None:
     """A coordinator is killed while a pod of the job watches, and so is that pod; others take their places."""
     first = play.cluster.job("second-night", longer)
     until("the second night has begun", 60, lambda: "second-night" in play.gabfest("submit", "runs"))
-    coordinators = play.pods["coordinator"]
-    (killed, *_) = [one for one in coordinators if stage.listens(f"{one.container.address}:7400")]
-    killed.container.process.send_signal(signal.SIGKILL)
-    killed.container.process.wait()
+    killed = stage.in_charge([one.container for one in play.pods["coordinator"]])
+    killed.kill()
     if (code := first.stop(30)) != 130:
         sys.exit(f"a pod of the job that is taken away must end with 130, and ended with {code}")
-    killed.container.start(play.cluster.sandbox)
+    killed.start(play.cluster.sandbox)
     play.jobs["second-night"] = play.cluster.job("second-night", longer).process.wait(300)
     play.reported("second-night")
 
@@ -183,7 +180,7 @@ def killed_at_night(play: Play) -> None:
 def longer(words: list[str]) -> list[str]:
     """More repeats, so that there is time to kill something."""
     at = words.index("--repeats")
-    return [*words[: at + 1], "4000", *words[at + 2 :]]
+    return [*words[: at + 1], "1500", *words[at + 2 :]]
 
 
 def joined(play: Play) -> None:
