@@ -81,8 +81,8 @@ if command -v systemd-analyze >/dev/null; then
     sed "s#/usr/local/bin/gabfest#$PWD/target/debug/gabfest#" "$unit" >"$place/$(basename "$unit")"
   done
   # It exits with 0 even if it ignores unknown keys, and prints a message instead.
-  systemd-analyze verify "$place"/*.service >"$place/units" 2>&1 || { cat "$place/units" >&2; exit 1; }
-  if grep -F gabfest- "$place/units" >&2; then exit 1; fi
+  systemd-analyze verify "$place"/*.service >"$place/verified" 2>&1 || { cat "$place/verified" >&2; exit 1; }
+  if grep -F gabfest- "$place/verified" >&2; then exit 1; fi
   for unit in deploy/*.service; do
     # 40 is an exposure of 4.0 of 10.
     systemd-analyze security --offline=true --threshold=40 "$unit" >"$place/exposure" 2>&1 || { cat "$place/exposure" >&2; exit 1; }

@@ -109,15 +109,16 @@ def follow(commands: list[list[str]], units: dict[str, Unit], place: pathlib.Pat
         else:
             line = " ".join(word if re.fullmatch(r"[|>]", word) else shlex.quote(word) for word in words)
             line = next(iter(units.values())).below(line).replace("fleet.example:7400", "localhost:7400")
-            done = subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=place, env={"PATH": f"{place}/bin:{os.environ['PATH']}"}, capture_output=True, text=True)
+            path = {"PATH": f"{place}/bin:{os.environ['PATH']}"}
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=place, env=path, capture_output=True, text=True)
             if done.returncode != 0:
                 sys.exit(f"{line} ended with {done.returncode}\n{done.stderr}")
 
 
 def ask(binary: pathlib.Path, place: pathlib.Path, *words: str) -> str:
     identity = place / "etc/gabfest/pki/admin"
-    done = subprocess.run([binary, *words, "--coordinator", "https://localhost:7400", "--identity", identity], capture_output=True, text=True, timeout=30)
-    return done.stdout
+    words = [*words, "--coordinator", "https://localhost:7400", "--identity", identity]
+    return subprocess.run([binary, *words], capture_output=True, text=True, timeout=30).stdout
 
 
 if __name__ == "__main__":
