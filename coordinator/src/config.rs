@@ -35,6 +35,8 @@ pub struct Timing {
     pub stored_heartbeat: Duration,
     /// How long a session lives without a stream. A worker starts no call after 1 s without one.
     pub closed_stream: Duration,
+    /// How long a worker that hears nothing of the coordinator still uses its shares of limits.
+    pub slice: Duration,
     /// How long a trial stays leased without being listed in a heartbeat.
     pub unlisted: Duration,
     /// The same, after a worker has come back to a restarted coordinator.
@@ -55,6 +57,7 @@ impl Default for Timing {
             session_ttl: Duration::from_secs(30),
             stored_heartbeat: Duration::from_secs(5),
             closed_stream: Duration::from_secs(3),
+            slice: Duration::from_secs(10),
             unlisted: Duration::from_secs(30),
             relisted: Duration::from_secs(6),
             claim_retry: Duration::from_millis(200),

@@ -27,13 +27,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::{
     active::Active,
-    command::{Capacity, Command, Message, Order},
+    command::{Capacity, Command, LimitWord, Message, Order},
+    days::Days,
     links::Links,
     roster::Roster,
     shares::Shares,
 };
 use crate::{
-    Clock, Config, Observers,
+    Clock, Config, Observers, Reclaim,
     scheduler::{Event, Scheduler},
     token::Token,
 };
@@ -45,6 +46,7 @@ pub(crate) mod command;
 mod commit;
 mod conclude;
 mod control;
+pub(crate) mod days;
 mod deciding;
 mod early_stop;
 mod error;
@@ -84,6 +86,7 @@ pub(crate) struct Dispatcher<S> {
     links: Links,
     roster: Roster,
     shares: Shares,
+    days: Days,
     /// The session in which the coordinator itself ends poisoned trials, and its last sequence.
     own: Option<(u64, u64)>,
     /// Tasks that compute the numbers of ended runs for observers.
@@ -106,7 +109,8 @@ impl<S: Store> Dispatcher<S> {
             ended: VecDeque::new(),
             links: Links::default(),
             roster: Roster::default(),
-            shares: Shares::default(),
+            shares: Shares::new(config.reclaim == Reclaim::AfterTtl),
+            days: Days::default(),
             own: None,
             telling: JoinSet::new(),
             looked: Instant::now(),
@@ -286,14 +290,15 @@ impl<S: Store> Dispatcher<S> {
                     self.store_failed_for(session, error).await;
                 }
             }
+            Message::Limits { limits } => self.hear_limits(session, limits).await,
             Message::Begun { trials } => self.hear(Event::Begun { session, trials }).await,
             Message::Release { trials, begun } => self.hear(Event::Released { session, trials, begun }).await,
             Message::Leave => {
                 self.hear(Event::Left { session }).await;
                 self.share_limits();
             }
-            Message::ShareTaken { share } => {
-                self.shares.taken(session, share);
+            Message::ShareTaken { limit, share } => {
+                self.shares.taken(session, &limit, share);
                 self.share_limits();
             }
             Message::Malformed { reason } => self.links.dismiss(session, &reason),
@@ -342,9 +347,22 @@ impl<S: Store> Dispatcher<S> {
     /// Sends workers their new share of the limits if it has changed.
     fn share_limits(&mut self) {
         let now = Instant::now().duration_since(self.began);
-        for (session, share) in self.shares.balance(|session| self.scheduler.plays(session), now) {
-            self.links.send(session, Order::Share(share));
+        for (session, limit, share) in self.shares.balance(|session| self.scheduler.plays(session), now) {
+            self.links.send(session, Order::Share { limit, share });
         }
+    }
+
+    /// A worker says what it needs of its limits.
+    async fn hear_limits(&mut self, session: u64, limits: Vec<LimitWord>) {
+        for LimitWord { name, demand, day } in limits {
+            self.shares.hear(session, &name, demand);
+            if let Some(word) = day
+                && let Err(error) = self.hear_day(session, &name, word).await
+            {
+                return self.store_failed_for(session, error).await;
+            }
+        }
+        self.share_limits();
     }
 
     /// Some errors of the store are the worker's fault: they end its session and nothing else.

@@ -22,6 +22,7 @@ mod access;
 mod batch;
 mod certificates;
 mod front;
+mod limits;
 mod parts;
 mod people;
 mod readable;

@@ -5,11 +5,15 @@ use std::{
     sync::Arc,
 };
 
-use llm::{limit::Share, money::Purses};
+use llm::{
+    limit::{Limiter, Share},
+    money::Purses,
+};
 use proto::v1;
 use record::{Failure, FailureKind, Verdict};
 use scenario::{Digest, Plan, RunId, load::lane_and_local};
 use tokio::{
+    sync::Notify,
     task::{AbortHandle, Id, JoinError, JoinSet},
     time::Instant,
 };
@@ -51,6 +55,7 @@ pub(crate) struct Executor {
     tasks: JoinSet<()>,
     /// Trials that end because the coordinator refused their record, and its reason.
     unrecorded: BTreeMap<Attempt, String>,
+    news_of_limits: Arc<Notify>,
     /// The trial of each task.
     by_task: BTreeMap<Id, Ticket>,
 }
@@ -71,6 +76,7 @@ impl Executor {
             begun: BTreeSet::new(),
             tasks: JoinSet::new(),
             unrecorded: BTreeMap::new(),
+            news_of_limits: Arc::default(),
             by_task: BTreeMap::new(),
         }
     }
@@ -123,19 +129,32 @@ impl Executor {
         u32::try_from(self.running.len()).unwrap_or(u32::MAX)
     }
 
-    /// Sets the worker's share of the limits.
-    pub(crate) fn set_share(&self, share: Share) {
-        self.resources.limits.iter().for_each(|limit| limit.set_share(share));
+    /// Takes all shares of limits away.
+    pub(crate) fn set_no_share(&self) {
+        self.resources.limits.iter().for_each(|limit| limit.set_share(Share::NONE));
     }
 
-    /// Whether no more calls are in flight than the share allows.
-    pub(crate) fn keeps_to_share(&self) -> bool {
-        self.resources.limits.iter().all(|limit| limit.is_settled())
+    /// Whether no more calls are in flight than the share of the limit allows.
+    pub(crate) fn keeps_to_share(&self, limit: &str) -> bool {
+        self.limits_named(limit).all(|limit| limit.is_settled())
+    }
+
+    pub(crate) fn limits_named(&self, name: &str) -> impl Iterator<Item = &Arc<Limiter>> {
+        self.resources.limits.iter().filter(move |limit| limit.name() == name)
     }
 
     /// The most that calls in flight may cost, plus spending that is not acknowledged yet.
     pub(crate) fn unsettled_nanos(&self) -> i64 {
         (self.resources.unsettled)().saturating_add(self.outbox.owed().nanos())
+    }
+
+    /// Wakes the session when the coordinator should hear of a limit.
+    pub(crate) fn news_of_limits(&self) -> Arc<Notify> {
+        Arc::clone(&self.news_of_limits)
+    }
+
+    pub(crate) fn limits(&self) -> &[Arc<Limiter>] {
+        &self.resources.limits
     }
 
     pub(crate) fn purses(&self) -> &Arc<Purses> {
@@ -407,6 +426,7 @@ impl Executor {
         self.arrivals = Arrivals::default();
         self.tasks.shutdown().await;
         self.resources.purses.forget();
+        self.resources.limits.iter().for_each(|limit| limit.forget_day());
         self.running.clear();
         self.begun.clear();
         self.show_slots();

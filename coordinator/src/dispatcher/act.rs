@@ -17,10 +17,12 @@ use super::{
     Dispatcher,
     active::{Active, Fleet},
     command::{Granted, Order},
+    days::Days,
     roster::Roster,
     shares::Shares,
 };
 use crate::{
+    Reclaim,
     aggregate::{self, Which},
     scheduler::{Action, Event, Scheduler, lease_id},
 };
@@ -66,7 +68,8 @@ impl<S: Store> Dispatcher<S> {
             self.links.dismiss(session, &trouble);
         }
         self.scheduler = Scheduler::new(self.config.timing);
-        (self.roster, self.shares) = (Roster::default(), Shares::default());
+        let keeps = self.config.reclaim == Reclaim::AfterTtl;
+        (self.roster, self.shares, self.days) = (Roster::default(), Shares::new(keeps), Days::default());
         self.shares.keep_quiet(self.now() + self.config.timing.closed_stream);
         self.own = None;
         for id in running {
@@ -112,6 +115,7 @@ impl<S: Store> Dispatcher<S> {
                 let lost = self.store.end_session(session, reason, proof, &begun, at).await?;
                 self.observers.metrics.lost(begun_of(&lost));
                 self.shares.over(session);
+                self.days.over(session);
                 self.leaves_money(session);
                 match (self.roster.over(session), trials_of(&lost)) {
                     (worker, trials @ 1..) => {

@@ -15,8 +15,9 @@ use tokio_util::sync::DropGuard;
 
 use super::{
     allocator::{Funds, Word},
+    days::{DayGrant, DayWord},
     error::Error,
-    shares::Share,
+    shares::{Demand, Share},
 };
 use crate::{Progress, scheduler::Held, token::Token};
 
@@ -144,6 +145,10 @@ pub(crate) enum Message {
         run: RunId,
         word: Word,
     },
+    /// What it needs of its limits: those that changed.
+    Limits {
+        limits: Vec<LimitWord>,
+    },
     /// `room` bounds how much may wait. It is released once the batch is stored.
     Batch {
         commit: Box<Commit>,
@@ -159,14 +164,24 @@ pub(crate) enum Message {
         begun: bool,
     },
     Leave,
-    /// It keeps to this share of its limits.
+    /// It keeps to this share of a limit.
     ShareTaken {
+        limit: String,
         share: Share,
     },
     /// A violation of the protocol: the session ends.
     Malformed {
         reason: String,
     },
+}
+
+/// What a worker says of one limit: of an endpoint and its model, or of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LimitWord {
+    pub(crate) name: String,
+    pub(crate) demand: Demand,
+    /// Of its requests of the day, if they are limited.
+    pub(crate) day: Option<DayWord>,
 }
 
 /// Why a batch is refused, and the trials at fault. Without any, each attempt of the batch may be at fault.
@@ -211,11 +226,20 @@ pub(crate) enum Order {
         run: RunId,
         drain: bool,
     },
-    Share(Share),
+    /// What it may use of a limit.
+    Share {
+        limit: String,
+        share: Share,
+    },
     /// The money of a run that it may spend.
     Funds {
         run: RunId,
         funds: Funds,
+    },
+    /// What it got of the requests of a day.
+    Day {
+        limit: String,
+        grant: DayGrant,
     },
     Goodbye {
         reason: String,

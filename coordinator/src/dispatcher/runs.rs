@@ -159,10 +159,10 @@ impl<S: Store> Dispatcher<S> {
         let tally = aggregate::tally(&*self.store, &id, Which::Done, nothing).await?;
         let spend = self.store.spend(&id).await?;
         let now = self.clock.now();
-        if !recovered.leases.is_empty() {
-            // Its workers may still make calls for a moment, within the shares of the last coordinator.
-            self.shares.keep_quiet(self.began.elapsed() + self.config.timing.closed_stream);
-        }
+        // Its workers may still make calls for a moment, within the shares of the last coordinator.
+        let unknown: BTreeSet<u64> =
+            recovered.leases.iter().map(|lease| lease.session).filter(|one| !self.scheduler.knows(*one)).collect();
+        self.shares.wait_for(unknown, self.began.elapsed() + self.config.timing.slice);
         let deciding = aggregate::suite(&*self.store, &id, &plan).await?.map(Deciding::of);
         let active = Active::new(row, plan, (tally, deciding), spend, &recovered, now);
         let load_now = Self::load_now(&active, now);

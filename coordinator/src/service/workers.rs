@@ -11,13 +11,12 @@ use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{batch, parts::Parts, status::status};
+use super::{batch, limits, parts::Parts, status::status};
 use crate::{
     Error, Handle,
     dispatcher::{
         allocator::{Funds, Word},
         command::{Capacity, Granted, Message, Order, Refusal},
-        shares::Share,
     },
     gate::Visitor,
     scheduler::Held,
@@ -174,7 +173,8 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
             let (run, word) = purse(said);
             Ok(Message::Purse { run, word })
         }
-        up::Body::ShareTaken(v1::Share { slots, of }) => Ok(Message::ShareTaken { share: Share { slots, of } }),
+        up::Body::Limits(said) => Ok(limits::read(said)),
+        up::Body::ShareTaken(taken) => Ok(limits::taken(taken)),
         up::Body::Batch(batch) => {
             // The segment is at least half of a batch, so its size bounds the rest.
             let room = handle.room_for(batch.segment.len()).await?;
@@ -217,10 +217,11 @@ fn order_to_wire(order: Order, now: impl Fn() -> Duration) -> v1::CoordinatorMes
         }
         Order::Received { bytes } => down::Body::Received(v1::Received { bytes }),
         Order::Stop { run, drain } => down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain }),
-        Order::Share(Share { slots, of }) => down::Body::Share(v1::Share { slots, of }),
+        Order::Share { limit, share } => down::Body::Share(limits::share_to_wire(limit, share)),
         Order::Funds { run, funds: Funds { granted, short, used_up } } => {
             down::Body::Funds(v1::Funds { run: run.as_str().to_owned(), granted, short, used_up })
         }
+        Order::Day { limit, grant } => down::Body::Day(limits::day_to_wire(limit, grant)),
         Order::Goodbye { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: true }),
         Order::Fenced { trials } => down::Body::Fenced(v1::Fenced { trials: held_to_wire(trials) }),
         Order::Refused { sequence, refusal: Refusal { reason, trials } } => {

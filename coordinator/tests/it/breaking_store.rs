@@ -6,7 +6,7 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use store::{
-    Account, Commit, Committed, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
 };
 
 #[derive(Debug, Default)]
@@ -92,6 +92,11 @@ impl Store for BreakingStore {
     async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
         self.writable()?;
         self.memory.fund(run, session, account, granted).await
+    }
+
+    async fn draw(&self, limit: &str, day: i64, most: u64, ask: i64) -> Result<Drawn, Error> {
+        self.writable()?;
+        self.memory.draw(limit, day, most, ask).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {

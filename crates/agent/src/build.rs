@@ -45,12 +45,12 @@ pub fn connect(name: &str, settings: &Settings, surroundings: &Surroundings) -> 
     };
     let history = settings.history.unwrap_or_else(|| section.usual_history());
     let calls_tools = section.calls_tools() && settings.tool_addresses.unwrap_or(true);
-    let agent = Connected::new(name, connection, layers(settings, section), history, calls_tools);
+    let agent = Connected::new(name, connection, layers(name, settings, section), history, calls_tools);
     Ok(Some(Arc::new(agent.on_tape(surroundings.tape.clone()))))
 }
 
-fn layers(settings: &Settings, section: &dyn Section) -> Layers {
+fn layers(name: &str, settings: &Settings, section: &dyn Section) -> Layers {
     let timeout = Duration::from_millis(settings.timeout_ms.unwrap_or_else(|| section.usual_timeout_ms()));
     let price = settings.price.map(price::Price::from);
-    Layers::new(&settings.limits, timeout, settings.retries.unwrap_or_default()).priced(price)
+    Layers::new(&format!("agent {name}"), &settings.limits, timeout, settings.retries.unwrap_or_default()).priced(price)
 }

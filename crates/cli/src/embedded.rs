@@ -19,8 +19,11 @@ use crate::{
     client::{self, Client},
     clock,
     patience::Patience,
+    run_folder::RUNS,
 };
 
+/// Beside the runs: the requests of each day, which all runs share.
+const REQUESTS: &str = "requests.db";
 /// Of a pipe, in each direction.
 const PIPE_BYTES: usize = 1 << 20;
 /// Descriptors for the files of a report and for the connections to the store that read it.
@@ -42,7 +45,7 @@ pub(crate) struct Embedded {
 /// Opens a run's store, which only one process can have open.
 pub(crate) async fn open(path: &Path) -> anyhow::Result<Arc<Sqlite>> {
     match Sqlite::open(path).await {
-        Ok(store) => Ok(Arc::new(store)),
+        Ok(store) => Ok(Arc::new(store.counting_days_in(Path::new(RUNS).join(REQUESTS)))),
         Err(error @ store::Error::InUse(_)) => Err(anyhow!(
             "{error}: the run is still being played\nhint: wait for its end, or interrupt it; only runs on a coordinator can be reported while they are played (`gabfest report RUN --coordinator URL`)"
         )),

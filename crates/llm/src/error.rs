@@ -36,7 +36,7 @@ pub enum Error {
     #[error("{endpoint} cannot be called: {message}")]
     OutOfResources { endpoint: String, message: String, sent: bool },
     /// The quota or the credit is used up: asking again is useless.
-    #[error("{endpoint} says that its quota is used up: {message}")]
+    #[error("the quota of {endpoint} is used up: {message}")]
     Exhausted { endpoint: String, message: String },
     /// The run has no money left for the call; nothing was sent.
     #[error("the call to {endpoint} was not made: {message}")]

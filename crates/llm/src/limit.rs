@@ -1,4 +1,4 @@
-//! Rate limits: the requests and tokens a minute and the concurrent calls that an endpoint allows.
+//! Rate limits: the requests and tokens a minute, the requests a day and the concurrent calls that an endpoint allows.
 //!
 //! A [`Limiter`] belongs to one endpoint and is shared by all its callers. It gives a [`Permit`] for each call and
 //! measures the rate-limit wait. It learns the limits of a minute that a provider names in its answers. [`Limited`] is the
@@ -7,14 +7,18 @@
 mod amount;
 mod bucket;
 mod concurrency;
+mod day;
 mod layer;
 mod limiter;
 mod settings;
 mod share;
 mod steady;
+mod usage;
 
 pub use amount::Amount;
+pub use day::{DayGrant, DayUsedUp, DayWord};
 pub use layer::{Attempt, Limited};
 pub use limiter::{Limiter, Permit};
 pub use settings::Settings;
 pub use share::Share;
+pub use usage::{Demand, WHOLE};

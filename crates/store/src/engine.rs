@@ -7,7 +7,7 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Error, Lease, Moved, Piece, Postgres, Recovered, RunRow, Slice, Sqlite, Store,
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Postgres, Recovered, RunRow, Slice, Sqlite, Store,
     StoredTrial,
 };
 
@@ -113,6 +113,10 @@ impl Store for Engine {
 
     async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
         hand!(self.fund(run, session, account, granted))
+    }
+
+    async fn draw(&self, limit: &str, day: i64, most: u64, ask: i64) -> Result<Drawn, Error> {
+        hand!(self.draw(limit, day, most, ask))
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {

@@ -5,6 +5,7 @@
 //! [`engine`] picks one of the first two by address.
 
 mod counting;
+pub mod days;
 pub mod engine;
 mod lease_columns;
 mod losses;
@@ -21,6 +22,7 @@ pub mod store;
 mod trial_columns;
 mod values;
 
+pub use days::Drawn;
 pub use engine::Engine;
 pub use memory::Memory;
 pub use money::{Account, Ledger, Slice};

@@ -15,8 +15,8 @@ use scenario::{Digest, RunId};
 
 use self::state::{Lost, Run, Session, State, index};
 use crate::{
-    Account, Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial, losses,
-    ranges,
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial, days,
+    losses, ranges,
 };
 
 #[derive(Debug, Default)]
@@ -218,6 +218,14 @@ impl Store for Memory {
         let slice = state.ledger(run)?.raised(session, account, granted);
         state.run_mut(run)?.slices.insert(session, slice);
         Ok(slice)
+    }
+
+    async fn draw(&self, limit: &str, day: i64, most: u64, ask: i64) -> Result<Drawn, Error> {
+        let mut state = self.state();
+        let given = state.days.entry((limit.to_owned(), day)).or_default();
+        let (now, drawn) = days::draw(*given, most, ask);
+        *given = now;
+        Ok(drawn)
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, _at: i64) -> Result<(), Error> {

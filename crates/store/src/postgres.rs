@@ -9,6 +9,7 @@
 
 mod candidate;
 mod commit;
+mod days;
 mod duty;
 mod leases;
 mod money;
@@ -26,7 +27,9 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Account, Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial};
+use crate::{
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
+};
 
 pub use candidate::Candidate;
 pub use duty::{Hold, Holder};
@@ -121,6 +124,10 @@ impl Store for Postgres {
 
     async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
         self.server.patiently(move |_| money::fund(&self.server, run, session, account, granted)).await
+    }
+
+    async fn draw(&self, limit: &str, day: i64, most: u64, ask: i64) -> Result<Drawn, Error> {
+        self.server.patiently(move |_| days::draw(&self.server, limit, day, most, ask)).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {

@@ -8,6 +8,7 @@
 //! log). A method takes the writer last, after everything that can be prepared without it.
 
 mod commit;
+mod days;
 mod file_identity;
 mod leases;
 mod money;
@@ -19,14 +20,19 @@ mod sessions;
 mod spend;
 mod writer;
 
-use std::{fs::File, path::Path};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
 
 use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use sqlx::SqlitePool;
 
-use crate::{Account, Commit, Committed, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial};
+use crate::{
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
+};
 
 #[derive(Debug)]
 pub struct Sqlite {
@@ -34,6 +40,8 @@ pub struct Sqlite {
     readers: SqlitePool,
     /// The file beside the store whose lock marks the store as open.
     lock: File,
+    /// Where requests of a day are counted; `None`: in the store.
+    days: Option<PathBuf>,
 }
 
 impl Sqlite {
@@ -41,7 +49,13 @@ impl Sqlite {
     /// it open, [`Error::Version`] if this program cannot read it.
     pub async fn open(path: &Path) -> Result<Self, Error> {
         let open::Opened { writer, readers, lock } = open::open(path).await?;
-        Ok(Self { writer, readers, lock })
+        Ok(Self { writer, readers, lock, days: None })
+    }
+
+    /// Counts requests of a day in another file, which many stores share.
+    #[must_use]
+    pub fn counting_days_in(self, path: PathBuf) -> Self {
+        Self { days: Some(path), ..self }
     }
 
     /// Waits until everything is written back into the one file. Dropping a store loses nothing either.
@@ -114,6 +128,13 @@ impl Store for Sqlite {
 
     async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
         money::fund(self.writer.begin().await?, run, session, account, granted).await
+    }
+
+    async fn draw(&self, limit: &str, day: i64, most: u64, ask: i64) -> Result<Drawn, Error> {
+        match &self.days {
+            Some(path) => days::draw_in(path, limit, day, most, ask).await,
+            None => days::draw(self.writer.begin().await?, limit, day, most, ask).await,
+        }
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {

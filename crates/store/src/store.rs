@@ -6,7 +6,7 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Account, Commit, Committed, Lease, Moved, Piece, Recovered, RunRow, Slice, StoredTrial};
+use crate::{Account, Commit, Committed, Drawn, Lease, Moved, Piece, Recovered, RunRow, Slice, StoredTrial};
 
 /// The storage of runs. Times are arguments (unix milliseconds), never read here.
 ///
@@ -80,6 +80,10 @@ pub trait Store: Send + Sync + 'static {
         account: Account,
         granted: Usd,
     ) -> impl Future<Output = Result<Slice, Error>> + Send;
+
+    /// Draws requests of a limit on a day, or gives them back (`ask` below 0). All that is drawn and not given back counts as
+    /// used, over all runs; more than `most` is never given out. `day`: since 1970, in UTC.
+    fn draw(&self, limit: &str, day: i64, most: u64, ask: i64) -> impl Future<Output = Result<Drawn, Error>> + Send;
 
     /// Releases trials of a session. Parts of a lease may be released; they are matched by run and epoch, not by `id`.
     /// Trials that are not leased are ignored. If they were `begun`, their attempts count as lost, without suspicion;

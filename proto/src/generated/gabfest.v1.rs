@@ -96,7 +96,7 @@ pub struct GetPlanReply {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WorkerMessage {
-    #[prost(oneof = "worker_message::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
+    #[prost(oneof = "worker_message::Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11")]
     pub body: ::core::option::Option<worker_message::Body>,
 }
 /// Nested message and enum types in `WorkerMessage`.
@@ -125,7 +125,51 @@ pub mod worker_message {
         Part(super::Part),
         #[prost(message, tag = "10")]
         Purse(super::Purse),
+        #[prost(message, tag = "11")]
+        Limits(super::Limits),
     }
+}
+/// What a worker needs of its limits. Complete after the Welcome of a stream, then those that changed.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Limits {
+    #[prost(message, repeated, tag = "1")]
+    pub limits: ::prost::alloc::vec::Vec<Limit>,
+}
+/// One limit: an endpoint with its model, or an agent that is no endpoint. Workers with the same name for it share it.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Limit {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Of its requests of the day; absent without a limit.
+    #[prost(message, optional, tag = "2")]
+    pub day: ::core::option::Option<Day>,
+    /// What it needs of requests and tokens a minute, in billionths of the limit.
+    #[prost(uint32, tag = "3")]
+    pub part: u32,
+    /// Its calls in flight and waiting; 0 if calls at the same time are not limited by number.
+    #[prost(uint32, tag = "4")]
+    pub calls: u32,
+    /// The limit of calls at the same time; 0: none.
+    #[prost(uint32, tag = "5")]
+    pub concurrency: u32,
+}
+/// A worker's requests of a day. Sums of one session and one day, which only grow. What a worker has got counts as used until
+/// it is returned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Day {
+    /// The limit.
+    #[prost(uint64, tag = "1")]
+    pub most: u64,
+    /// Days since 1970, in UTC; 0: it has got nothing yet.
+    #[prost(sint64, tag = "2")]
+    pub day: i64,
+    #[prost(uint64, tag = "3")]
+    pub got: u64,
+    #[prost(uint64, tag = "4")]
+    pub returned: u64,
+    /// All that it wants to have got.
+    #[prost(uint64, tag = "5")]
+    pub wanted: u64,
 }
 /// The worker's slice of the money of a run that has a budget, in nano-dollars. Sums only grow, so an old message changes
 /// nothing. What a worker has got counts as spent until it is returned.
@@ -291,7 +335,7 @@ pub struct Leave {}
 pub struct CoordinatorMessage {
     #[prost(
         oneof = "coordinator_message::Body",
-        tags = "1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12"
+        tags = "1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13"
     )]
     pub body: ::core::option::Option<coordinator_message::Body>,
 }
@@ -321,6 +365,8 @@ pub mod coordinator_message {
         Received(super::Received),
         #[prost(message, tag = "12")]
         Funds(super::Funds),
+        #[prost(message, tag = "13")]
+        Day(super::DayGrant),
     }
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -390,6 +436,25 @@ pub struct Funds {
     #[prost(bool, tag = "4")]
     pub used_up: bool,
 }
+/// What the worker got of the requests of a day.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DayGrant {
+    /// The name of the limit.
+    #[prost(string, tag = "1")]
+    pub limit: ::prost::alloc::string::String,
+    /// Days since 1970, in UTC.
+    #[prost(sint64, tag = "2")]
+    pub day: i64,
+    /// All that it got of that day in this session.
+    #[prost(uint64, tag = "3")]
+    pub got: u64,
+    /// How long the day lasts from now on.
+    #[prost(uint64, tag = "4")]
+    pub left_millis: u64,
+    /// There are no more: calls that wait fail.
+    #[prost(bool, tag = "5")]
+    pub used_up: bool,
+}
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct RateChange {
     /// From the start of the load.
@@ -399,14 +464,19 @@ pub struct RateChange {
     #[prost(double, tag = "2")]
     pub rate: f64,
 }
-/// The worker's share of the limits of its endpoints: its slots divided by the slots of all active workers. A stream begins
-/// without a share.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+/// The worker's share of one limit. A stream begins without a share.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Share {
+    /// Of requests and tokens a minute: so many parts of a whole.
     #[prost(uint32, tag = "1")]
-    pub slots: u32,
+    pub parts: u32,
     #[prost(uint32, tag = "2")]
     pub of: u32,
+    #[prost(string, tag = "3")]
+    pub limit: ::prost::alloc::string::String,
+    /// Of calls at the same time, if they are limited by number.
+    #[prost(uint32, tag = "4")]
+    pub calls: u32,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Acknowledged {

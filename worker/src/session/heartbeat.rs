@@ -73,6 +73,11 @@ impl Heartbeats {
         Some(sent)
     }
 
+    /// When the last answered heartbeat was sent.
+    pub(super) fn renewed(&self) -> Instant {
+        self.renewed
+    }
+
     /// The time from which the coordinator may have leased our trials to others.
     pub(super) fn fenced_at(&self) -> Instant {
         self.renewed + self.self_fence

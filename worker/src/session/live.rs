@@ -2,7 +2,6 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use llm::limit::Share;
 use proto::v1::{self, coordinator_client::CoordinatorClient, worker_message::Body as Word};
 use tokio::{
     sync::mpsc,
@@ -16,6 +15,7 @@ use super::{
     config::{Config, Drain, RECONNECT},
     coordinator_clock::CoordinatorClock,
     heartbeat::Heartbeats,
+    limits::{Said, Shares},
     machine::Machine,
     outgoing::Outgoing,
 };
@@ -59,8 +59,9 @@ pub(super) struct Session<'a> {
     pub(super) welcomed: bool,
     /// While a drain lasts: when running trials are given up.
     pub(super) leaving: Option<Instant>,
-    /// A share of the limits that is not confirmed yet: more calls are in flight than it allows.
-    pub(super) share: Option<v1::Share>,
+    /// What was said of the limits on this stream.
+    pub(super) limits: Said,
+    pub(super) shares: Shares,
     config: &'a Config,
     pub(super) client: &'a mut CoordinatorClient<Channel>,
     pub(super) executor: &'a mut Executor,
@@ -97,7 +98,8 @@ impl<'a> Session<'a> {
             apart: Some(now),
             welcomed: false,
             leaving: None,
-            share: None,
+            limits: Said::default(),
+            shares: Shares::default(),
             config,
             client,
             executor,
@@ -140,8 +142,9 @@ impl<'a> Session<'a> {
         self.coordinator_clock.forget();
         self.outbox.rewind();
         // Meanwhile the coordinator may have given our share to others.
-        self.executor.set_share(Share::NONE);
-        self.share = None;
+        self.executor.set_no_share();
+        self.shares = Shares::default();
+        self.limits = Said::default();
         let (words, outgoing) = mpsc::channel(CHANNEL_WORDS);
         let hello_sent = Instant::now();
         let hello = v1::Hello {
@@ -185,6 +188,7 @@ impl<'a> Session<'a> {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut flush_at: Option<Instant> = None;
         let purses = Arc::clone(self.executor.purses());
+        let limits_have_news = self.report_limits();
         loop {
             self.executor.count_for_purses();
             let welcome = self.apart.is_none();
@@ -197,6 +201,7 @@ impl<'a> Session<'a> {
             let next_start = self.executor.next_start().filter(|_| !self.admission.is_away());
             let running = self.executor.busy() > 0;
             let (closes_at, fenced_at) = (self.closes_at(), self.heartbeats.fenced_at());
+            let lapses_at = self.shares.lapse_at(self.heartbeats.renewed());
             tokio::select! {
                 order = stream.orders.next() => {
                     if let Some(end) = self.hear(order, stream.hello_sent).await {
@@ -211,6 +216,7 @@ impl<'a> Session<'a> {
                 }
                 () = self.executor.finished() => self.executor.start_ready(),
                 () = purses.news(), if welcome => self.say_money(),
+                () = limits_have_news.notified(), if welcome => self.say_limits(Said::NEWS),
                 () = self.pacer.wait_until(next_start), if next_start.is_some() => self.executor.start_ready(),
                 () = self.outbox.wait(), if welcome && !self.outgoing.is_flushing() && flush_at.is_none() => {
                     let linger = match self.executor.shares_slots() {
@@ -229,7 +235,8 @@ impl<'a> Session<'a> {
                 () = drain.begin.cancelled(), if welcome && !leaves => {}
                 () = drain.hurry.cancelled(), if welcome && leaves && running => self.give_up_running(),
                 () = at(self.leaving), if welcome && running => self.give_up_running(),
-                () = sleep(SETTLING), if self.share.is_some() => self.answer_share(),
+                () = sleep(SETTLING), if self.shares.are_unsettled() => self.answer_shares(),
+                () = at(lapses_at) => self.let_shares_lapse(),
                 () = at(closes_at) => self.admission.set_away(true),
                 () = sleep_until(fenced_at) => return End::Over,
             }
@@ -251,6 +258,7 @@ impl<'a> Session<'a> {
         if done {
             self.executor.count_for_purses();
             self.say_money();
+            self.say_limits(Said::FAREWELL);
             self.outgoing.say(Word::Leave(v1::Leave {}));
         }
         done
@@ -328,6 +336,7 @@ impl<'a> Session<'a> {
             false => self.executor.held(&self.outbox.unacknowledged_attempts()),
         };
         self.heartbeats.sent(now, (!brief).then_some(held.as_slice()));
+        self.say_limits(Said::HEARTBEAT);
         self.outgoing.say(Word::Beat(v1::Beat {
             held,
             unsettled_nanos: self.executor.unsettled_nanos(),
@@ -341,14 +350,6 @@ impl<'a> Session<'a> {
     fn say_money(&mut self) {
         for purse in self.executor.purses().changed() {
             self.outgoing.say(Word::Purse(purse::to_wire(purse)));
-        }
-    }
-
-    /// Confirms a share of the limits. Other workers get what this one no longer uses, so calls in flight beyond the
-    /// share have to end first.
-    pub(super) fn answer_share(&mut self) {
-        if let Some(share) = self.share.take_if(|_| self.executor.keeps_to_share()) {
-            self.outgoing.say(Word::ShareTaken(share));
         }
     }
 

@@ -1,11 +1,14 @@
 //! Handles the coordinator's messages on a stream.
 
-use llm::{limit::Share, money::Funds};
+use llm::money::Funds;
 use proto::v1::{self, coordinator_message::Body as Order};
 use scenario::Digest;
 use tokio::time::Instant;
 
-use super::live::{End, Session};
+use super::{
+    limits::Said,
+    live::{End, Session},
+};
 
 impl Session<'_> {
     /// `Some`: the stream is over.
@@ -33,6 +36,7 @@ impl Session<'_> {
             Order::Renewed(renewed) => {
                 if let Some(sent) = self.heartbeats.answered() {
                     self.coordinator_clock.heard(sent, renewed.clock.as_ref(), Instant::now());
+                    self.restore_shares();
                 }
             }
             Order::Stop(stop) => {
@@ -42,17 +46,14 @@ impl Session<'_> {
                 self.executor.start_ready();
             }
             Order::Received(received) => self.outgoing.received(received.bytes),
-            Order::Share(share) => {
-                self.executor.set_share(Share::new(share.slots, share.of));
-                self.share = Some(share);
-                self.answer_share();
-            }
+            Order::Share(share) => self.take_share(share),
             Order::Funds(v1::Funds { run, granted, short, used_up }) => {
                 // It may come before the first trial of the run.
                 self.executor.purses().open(&run);
                 self.executor.purses().fund(&run, Funds { granted, short, used_up });
                 self.executor.start_ready();
             }
+            Order::Day(grant) => self.grant_day(&grant),
             Order::Goodbye(goodbye) => {
                 tracing::info!(reason = goodbye.reason, "the coordinator ended the session");
                 return Some(if goodbye.rejoin { End::Over } else { End::Drained });
@@ -70,6 +71,7 @@ impl Session<'_> {
         self.admission.set_away(false);
         self.executor.connected(true);
         self.executor.purses().say_again();
+        self.say_limits(Said::NEWS);
         self.executor.start_ready();
         if self.claims.is_open() {
             // The stream broke before the answer came.

@@ -143,7 +143,7 @@ async fn a_simulator_that_fails_is_our_fault_and_gets_no_words_of_ours() {
             vec![Err(exhausted)],
             FailureKind::ProviderExhausted,
             Blame::Budget,
-            "the simulated user's model failed: script says that its quota is used up: pay",
+            "the simulated user's model failed: the quota of script is used up: pay",
             1,
         ),
     ] {

@@ -12,6 +12,7 @@ use self::house::{Asked, House};
 
 mod decided;
 mod house;
+mod limits;
 mod loads;
 mod money;
 mod nights;

@@ -114,7 +114,7 @@ impl Endpoint {
         };
         Ok(Self {
             server,
-            limit: Limiter::new(&settings.limits),
+            limit: Limiter::new(settings.named_with_model(name), &settings.limits),
             in_flight,
             retries: settings.retries,
             cap: Cap::of(settings.own_cap(), settings.reasoning_reserve),

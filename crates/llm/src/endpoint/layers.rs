@@ -30,11 +30,11 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// `timeout` is for one try, after its rate-limit wait.
+    /// `name`: of the agent. `timeout` is for one try, after its rate-limit wait.
     #[must_use]
-    pub fn new(limits: &limit::Settings, timeout: Duration, retries: Retries) -> Self {
+    pub fn new(name: &str, limits: &limit::Settings, timeout: Duration, retries: Retries) -> Self {
         let policy = Policy::agent().bounded(retries.tries, Duration::from_millis(retries.deadline_ms));
-        Self { limit: Limiter::new(limits), timeout, policy, price: None, in_flight: Arc::default() }
+        Self { limit: Limiter::new(name, limits), timeout, policy, price: None, in_flight: Arc::default() }
     }
 
     /// Applies this price to every reply. Without a price, a reply costs what the connection reports.

@@ -340,6 +340,11 @@ impl Settings {
         sent || self.max_output_tokens.is_some()
     }
 
+    /// The endpoint's name with its model: what limits are shared by.
+    pub(super) fn named_with_model(&self, name: &str) -> String {
+        self.model.as_ref().map_or_else(|| name.to_owned(), |model| format!("{name} ({model})"))
+    }
+
     /// The token cap in `params`: absent, a number, or `null`, which removes it.
     pub(super) fn own_cap(&self) -> Option<Option<u32>> {
         let written = self.written_cap()?;

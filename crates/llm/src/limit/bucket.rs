@@ -33,7 +33,8 @@ struct State {
     per_minute: NonZeroU64,
     /// Never zero: the debt is earned at this rate.
     share: Share,
-    stopped: bool,
+    /// The time until the debt is earned, which stands still while there is no share.
+    stopped: Option<Duration>,
     /// When the whole debt will have been earned. A call may start after that time, however much it needs; the calls
     /// after it wait for its debt.
     earned_at: Instant,
@@ -41,7 +42,7 @@ struct State {
 
 impl Bucket {
     pub(super) fn new(per_minute: NonZeroU64, burst: NonZeroU64) -> Self {
-        let state = State { per_minute, share: Share::WHOLE, stopped: false, earned_at: Instant::now() };
+        let state = State { per_minute, share: Share::WHOLE, stopped: None, earned_at: Instant::now() };
         Self { burst, state: Mutex::new(state), sooner: Notify::new() }
     }
 
@@ -59,6 +60,11 @@ impl Bucket {
         }
     }
 
+    /// The limit of a minute for all processes together.
+    pub(super) fn rate(&self) -> u64 {
+        self.lock().per_minute.get()
+    }
+
     pub(super) fn is_clear(&self) -> bool {
         self.clear_at().is_some_and(|clear_at| clear_at <= Instant::now())
     }
@@ -66,7 +72,7 @@ impl Bucket {
     /// `None`: not before the share changes.
     fn clear_at(&self) -> Option<Instant> {
         let state = *self.lock();
-        if state.stopped {
+        if state.stopped.is_some() {
             return None;
         }
         let allowed = state.time_for(state.share.whole_part_of(self.burst.get()) - 1);
@@ -77,13 +83,23 @@ impl Bucket {
         let mut state = self.lock();
         // Unused time is not saved up: otherwise a minute could exceed the limit.
         let now = Instant::now();
-        let later = state.earned_at.max(now) + state.time_for(amount);
+        let time = state.time_for(amount);
+        if let Some(owed) = &mut state.stopped {
+            *owed = (*owed + time).min(LONGEST_DEBT);
+            return;
+        }
+        let later = state.earned_at.max(now) + time;
         state.earned_at = later.min(now + LONGEST_DEBT);
     }
 
     pub(super) fn give_back(&self, amount: u64) {
         let mut state = self.lock();
-        let earlier = state.earned_at.checked_sub(state.time_for(amount));
+        let time = state.time_for(amount);
+        if let Some(owed) = &mut state.stopped {
+            *owed = owed.saturating_sub(time);
+            return;
+        }
+        let earlier = state.earned_at.checked_sub(time);
         state.earned_at = earlier.unwrap_or_else(Instant::now);
         drop(state);
         self.sooner.notify_one();
@@ -92,10 +108,16 @@ impl Bucket {
     /// The debt remains, and is earned at the new rate from now on.
     pub(super) fn set_share(&self, share: Share) {
         let mut state = self.lock();
-        state.stopped = share.is_none();
-        if !share.is_none() {
-            let slower = f64::from(state.share.slots()) * f64::from(share.of())
-                / (f64::from(state.share.of()) * f64::from(share.slots()));
+        let now = Instant::now();
+        if share.is_none() {
+            let owed = state.earned_at.saturating_duration_since(now);
+            state.stopped.get_or_insert(owed);
+        } else {
+            if let Some(owed) = state.stopped.take() {
+                state.earned_at = now + owed;
+            }
+            let slower = f64::from(state.share.parts()) * f64::from(share.of())
+                / (f64::from(state.share.of()) * f64::from(share.parts()));
             state.slow_down(slower);
             state.share = share;
         }
@@ -131,7 +153,7 @@ impl State {
 
     fn time_for(&self, amount: u64) -> Duration {
         let of = u128::from(self.share.of());
-        let per_minute = u128::from(self.per_minute.get()) * u128::from(self.share.slots());
+        let per_minute = u128::from(self.per_minute.get()) * u128::from(self.share.parts());
         let nanos = (u128::from(amount) * of).saturating_mul(60_000_000_000) / per_minute;
         u64::try_from(nanos).map_or(LONGEST_DEBT, |nanos| Duration::from_nanos(nanos).min(LONGEST_DEBT))
     }

@@ -38,13 +38,17 @@ impl Slots {
         Arc::new(Self { most, free: Arc::new(Semaphore::new(slots)), size })
     }
 
+    pub(super) fn most(&self) -> u64 {
+        self.most
+    }
+
     pub(super) async fn take(self: &Arc<Self>) -> Slot {
         let permit = Arc::clone(&self.free).acquire_owned().await.expect("the semaphore is never closed");
         Slot { slots: Arc::clone(self), permit: Some(permit) }
     }
 
     pub(super) fn set_share(&self, share: Share) {
-        let slots = count(share.whole_part_of(self.most));
+        let slots = count(share.calls_of(self.most));
         let mut size = self.lock();
         if slots >= size.slots {
             let more = slots - size.slots;

@@ -14,7 +14,7 @@ use crate::{
     named_limits::Windows,
 };
 
-use super::{amount::Amount, limiter::Limiter};
+use super::{amount::Amount, day::DayUsedUp, limiter::Limiter};
 
 /// The role of calls to agents under test.
 const AGENT: &str = "agent";
@@ -57,8 +57,15 @@ impl<C> Limited<C> {
         let for_money = began.elapsed();
         let estimate =
             if self.limit.counts_tokens() { Amount::estimate(estimate::reserve(request)) } else { Amount::default() };
-        let permit = self.limit.acquire(estimate).await;
+        let mut permit = match self.limit.acquire(&request.context().role, estimate).await {
+            Ok(permit) => permit,
+            Err(used_up) => {
+                reservation.into_iter().for_each(|reservation| reservation.settle(Some(0)));
+                return Attempt { waited: began.elapsed(), outcome: Err(self.day_is_over(used_up)) };
+            }
+        };
         let waited = for_money + permit.waited();
+        permit.sent();
         reservation.iter_mut().for_each(Reservation::sent);
         let mut outcome = self.inner.ask(request).await;
         match &mut outcome {
@@ -111,6 +118,18 @@ impl<C: Named> Limited<C> {
             endpoint: endpoint(),
             message: "the budget of the run (`max_cost`) is used up".to_owned(),
         })
+    }
+}
+
+impl<C: Named> Limited<C> {
+    fn day_is_over(&self, DayUsedUp { most, left }: DayUsedUp) -> Error {
+        let minutes = left.as_secs().div_ceil(60);
+        let message = format!(
+            "its `requests_per_day` of {most} is reached; the next day begins at 00:00 UTC, in {} h {} min",
+            minutes / 60,
+            minutes % 60
+        );
+        Error::Exhausted { endpoint: self.endpoint().to_owned(), message }
     }
 }
 
@@ -210,7 +229,7 @@ mod tests {
         for (outcome, seconds) in rows {
             let shown = format!("{outcome:?}");
             let settings = Settings { tokens_per_minute: NonZeroU64::new(60), ..Settings::default() };
-            let model = Limited::new(Once(Mutex::new(Some(outcome))), Limiter::new(&settings));
+            let model = Limited::new(Once(Mutex::new(Some(outcome))), Limiter::new("once", &settings));
             let first = model.ask(&request).await;
             assert!(first.is_ok_and(|reply| reply.receipt.timing.wait.is_zero()) || seconds != 30, "{shown}");
             let second = model.ask(&request).await.expect("answers");

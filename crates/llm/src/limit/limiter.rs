@@ -10,7 +10,7 @@ use std::{
 };
 
 use tokio::{
-    sync::Mutex,
+    sync::{Mutex, Notify},
     time::{Instant, sleep_until},
 };
 
@@ -18,9 +18,11 @@ use super::{
     amount::{Amount, Counted},
     bucket::Bucket,
     concurrency::{Slot, Slots},
+    day::{self, Day, DayGrant, DayUsedUp, DayWord},
     settings::Settings,
     share::Share,
     steady::Evidence,
+    usage::{Counting, Demand, Rates, Usage},
 };
 use crate::{
     money::Purses,
@@ -30,10 +32,17 @@ use crate::{
 /// After a pause, a quarter of a minute's worth may start at once under a limit that the provider names: its own
 /// windows allow a whole minute's worth.
 const BURST_PART: u64 = 4;
+/// Roles with their own gate; all others share one.
+const ROLES: [&str; 3] = ["agent", "user_sim", "judge"];
 
 /// The limits of one endpoint, with their current use. The provider may add limits that the settings do not have.
 #[derive(Debug)]
 pub struct Limiter {
+    /// Of the endpoint and its model: all workers that have the same name for it share its limits.
+    name: String,
+    day: Option<Arc<Day>>,
+    /// Wakes who tells the coordinator what this limiter needs.
+    news: OnceLock<Arc<Notify>>,
     slots: Option<Arc<Slots>>,
     /// One for each of [`Counted::ALL`].
     buckets: [OnceLock<Bucket>; Counted::ALL.len()],
@@ -42,6 +51,9 @@ pub struct Limiter {
     /// One call waits on the clock, the others queue behind it. If all waited on the clock, all would wake for each
     /// request that may start, and the last could starve.
     turnstile: Mutex<()>,
+    /// One call of each role waits at the turnstile, the others behind it: so roles take turns, and none can starve another.
+    gates: [Mutex<()>; ROLES.len() + 1],
+    usage: Arc<Usage>,
     born: Instant,
     /// No call starts before then, in microseconds since `born`; 0 when never paused.
     paused_until_micros: AtomicU64,
@@ -65,14 +77,19 @@ pub struct Permit {
     limit: Arc<Limiter>,
     estimate: Amount,
     waited: Duration,
+    day: Option<day::Ticket>,
+    counting: Option<Counting>,
     _slot: Option<Slot>,
 }
 
 impl Limiter {
     #[must_use]
-    pub fn new(settings: &Settings) -> Arc<Self> {
+    pub fn new(name: impl Into<String>, settings: &Settings) -> Arc<Self> {
         let burst = settings.burst.unwrap_or(NonZeroU32::MIN);
         Arc::new(Self {
+            name: name.into(),
+            day: settings.requests_per_day.map(|most| Day::new(most.into())),
+            news: OnceLock::new(),
             slots: settings.concurrency.map(|most| Slots::new(most.get().into())),
             buckets: Counted::ALL.map(|counted| {
                 let burst = if counted == Counted::Requests { burst.into() } else { NonZeroU64::MIN };
@@ -86,6 +103,8 @@ impl Limiter {
                 reported: Windows::default(),
             }),
             turnstile: Mutex::new(()),
+            gates: Default::default(),
+            usage: Usage::new(),
             born: Instant::now(),
             paused_until_micros: AtomicU64::new(0),
             purses: OnceLock::new(),
@@ -99,6 +118,39 @@ impl Limiter {
 
     pub(super) fn purses(&self) -> Option<&Arc<Purses>> {
         self.purses.get()
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// From now on a coordinator counts what must be counted, and `news` wakes who talks to it. Only the first one counts.
+    pub fn report_to(&self, news: &Arc<Notify>) {
+        let _ = self.news.set(Arc::clone(news));
+        if let Some(day) = &self.day {
+            day.meter();
+        }
+    }
+
+    /// The session is over: what it got of the day is not ours any more.
+    pub fn forget_day(&self) {
+        self.day.iter().for_each(|day| day.forget());
+    }
+
+    /// What the coordinator gives of the day's requests.
+    pub fn grant_day(&self, grant: DayGrant) {
+        self.day.iter().for_each(|day| day.grant(grant));
+    }
+
+    /// What the coordinator should know of the day's requests; `None` without a limit. `beat`: a heartbeat is due; `leaves`: no
+    /// more is needed.
+    pub fn day_word(&self, beat: bool, leaves: bool) -> Option<DayWord> {
+        self.day.as_ref().map(|day| day.word(beat, leaves))
+    }
+
+    fn tell(&self) {
+        self.news.get().into_iter().for_each(|news| news.notify_one());
     }
 
     /// Sets the part of these limits that this process may use; by default, all. A new share grants nothing twice, and
@@ -172,17 +224,30 @@ impl Limiter {
 
     /// Waits until one call of about this many tokens may start.
     /// To stop waiting, drop the future: it has taken nothing.
-    pub async fn acquire(self: &Arc<Self>, estimate: Amount) -> Permit {
+    ///
+    /// # Errors
+    /// The requests of the day are used up.
+    pub async fn acquire(self: &Arc<Self>, role: &str, estimate: Amount) -> Result<Permit, DayUsedUp> {
         let began = Instant::now();
-        // The slot comes first: a call that holds a request and then waits for a slot could start late, in a crowd.
-        let slot = match &self.slots {
-            Some(slots) => Some(slots.take().await),
+        // A request of the day comes first: while a call waits for one, it holds nothing that another call could use.
+        let day = match &self.day {
+            Some(day) => Some(day.take(|| self.tell()).await?),
             None => None,
         };
-        if self.buckets().next().is_some() {
-            let _turn = self.turnstile.lock().await;
+        let mut counting = None;
+        let slot = if self.is_limited() {
+            let mut counted = self.usage.comes(estimate);
+            let gate = ROLES.iter().position(|known| *known == role).unwrap_or(ROLES.len());
+            let _gate = self.wait_telling(self.gates[gate].lock()).await;
+            // The slot comes first: a call that holds a request and then waits for a slot could start late, in a crowd.
+            let slot = match &self.slots {
+                Some(slots) => Some(self.wait_telling(slots.take()).await),
+                None => None,
+            };
+            let _turn = self.wait_telling(self.turnstile.lock()).await;
             // While this call waited for one of these, another may have closed: a pause, or a smaller share.
             while !self.is_open() {
+                self.tell_lack();
                 for (_, bucket) in self.buckets() {
                     bucket.clear().await;
                 }
@@ -191,10 +256,14 @@ impl Limiter {
             for (counted, bucket) in self.buckets() {
                 bucket.take(counted.of(&estimate));
             }
+            counted.starts();
+            counting = Some(counted);
+            slot
         } else {
             self.pause_over().await;
-        }
-        Permit { limit: Arc::clone(self), estimate, waited: began.elapsed(), _slot: slot }
+            None
+        };
+        Ok(Permit { limit: Arc::clone(self), estimate, waited: began.elapsed(), day, counting, _slot: slot })
     }
 
     /// Starts no call for this long, since the endpoint answered 429. It never shortens a pause.
@@ -212,6 +281,39 @@ impl Limiter {
             return None;
         }
         until.checked_sub(self.born.elapsed()).filter(|left| !left.is_zero())
+    }
+
+    /// What this process needs of the limits. `beat`: a heartbeat is due, which measures what was used.
+    #[must_use]
+    pub fn demand(&self, beat: bool) -> Demand {
+        let concurrency = self.slots.as_ref().map_or(0, |slots| u32::try_from(slots.most()).unwrap_or(u32::MAX));
+        self.usage.demand(&self.rates(), concurrency, beat)
+    }
+
+    fn rates(&self) -> Rates {
+        self.buckets.each_ref().map(|bucket| Some(bucket.get()?.rate()))
+    }
+
+    fn is_limited(&self) -> bool {
+        self.slots.is_some() || self.buckets().next().is_some()
+    }
+
+    /// Waits, and lets the coordinator hear of it if the wait is for what it divides.
+    async fn wait_telling<T>(&self, waited_for: impl Future<Output = T>) -> T {
+        let mut waited_for = std::pin::pin!(waited_for);
+        tokio::select! {
+            biased;
+            done = &mut waited_for => return done,
+            () = std::future::ready(()) => {}
+        }
+        self.tell_lack();
+        waited_for.await
+    }
+
+    fn tell_lack(&self) {
+        if self.news.get().is_some() && self.usage.has_news(&self.rates()) {
+            self.tell();
+        }
     }
 
     fn is_open(&self) -> bool {
@@ -244,8 +346,14 @@ impl Permit {
         self.waited
     }
 
+    /// The call goes out now.
+    pub fn sent(&mut self) {
+        self.day.take().into_iter().for_each(day::Ticket::sent);
+    }
+
     /// The call is over and used this many tokens.
     pub fn settle(self, actual: Amount) {
+        self.counting.iter().for_each(|counting| counting.settle(&actual));
         for (counted, bucket) in self.limit.buckets().filter(|(counted, _)| *counted != Counted::Requests) {
             let (estimate, actual) = (counted.of(&self.estimate), counted.of(&actual));
             match actual.checked_sub(estimate) {

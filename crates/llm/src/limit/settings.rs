@@ -12,6 +12,9 @@ pub struct Settings {
     pub requests_per_minute: Option<NonZeroU32>,
     /// Input and output together.
     pub tokens_per_minute: Option<NonZeroU64>,
+    /// Of a day in UTC, counted by the coordinator for all workers and runs. A run that reaches it stops and can be resumed the
+    /// next day.
+    pub requests_per_day: Option<NonZeroU32>,
     /// Calls in flight at the same time.
     pub concurrency: Option<NonZeroU32>,
     /// Requests that may start at once after a pause; 1 if absent, so that no minute exceeds the limit.
@@ -22,6 +25,13 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { requests_per_minute: None, tokens_per_minute: None, concurrency: None, burst: None, learn: true }
+        Self {
+            requests_per_minute: None,
+            tokens_per_minute: None,
+            requests_per_day: None,
+            concurrency: None,
+            burst: None,
+            learn: true,
+        }
     }
 }

@@ -1,25 +1,33 @@
-//! The part of an endpoint's limits that this process may use: workers share the limits in proportion to their slots.
+//! The part of an endpoint's limits that this process may use: the coordinator divides the limits among its workers.
 
-/// This many of all slots of a fleet. A process without a fleet has all of them.
+/// So many parts of a whole. A process without a fleet has all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    slots: u32,
+    parts: u32,
     of: u32,
+    /// Calls at the same time, of a limit that the coordinator divides by number; `None`: as many as the parts are worth.
+    calls: Option<u32>,
 }
 
 impl Share {
-    pub const WHOLE: Self = Self { slots: 1, of: 1 };
+    pub const WHOLE: Self = Self { parts: 1, of: 1, calls: None };
     /// No limited call may start.
-    pub const NONE: Self = Self { slots: 0, of: 1 };
+    pub const NONE: Self = Self { parts: 0, of: 1, calls: None };
 
     #[must_use]
-    pub fn new(slots: u32, of: u32) -> Self {
-        if of == 0 { Self::NONE } else { Self { slots: slots.min(of), of } }
+    pub fn new(parts: u32, of: u32) -> Self {
+        if of == 0 { Self::NONE } else { Self { parts: parts.min(of), of, calls: None } }
+    }
+
+    /// With a number of calls at the same time.
+    #[must_use]
+    pub fn with_calls(self, calls: u32) -> Self {
+        Self { calls: Some(calls), ..self }
     }
 
     #[must_use]
-    pub fn slots(self) -> u32 {
-        self.slots
+    pub fn parts(self) -> u32 {
+        self.parts
     }
 
     #[must_use]
@@ -29,7 +37,13 @@ impl Share {
 
     #[must_use]
     pub fn is_none(self) -> bool {
-        self.slots == 0
+        self.parts == 0
+    }
+
+    /// Of so many calls at the same time.
+    #[must_use]
+    pub fn calls_of(self, most: u64) -> u64 {
+        self.calls.map_or_else(|| self.whole_part_of(most), |calls| most.min(calls.into()))
     }
 
     /// Of things that cannot be divided: rounded down, but one at least, so that every worker gets on.
@@ -38,7 +52,7 @@ impl Share {
         if self.is_none() {
             return 0;
         }
-        let part = u128::from(count) * u128::from(self.slots) / u128::from(self.of);
+        let part = u128::from(count) * u128::from(self.parts) / u128::from(self.of);
         u64::try_from(part).unwrap_or(u64::MAX).max(1)
     }
 }

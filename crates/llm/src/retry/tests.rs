@@ -108,7 +108,7 @@ fn retry(script: Vec<Error>, policy: Policy, limit: Arc<Limiter>) -> (Retry<Scri
 }
 
 fn unlimited() -> Arc<Limiter> {
-    Limiter::new(&limit::Settings::default())
+    Limiter::new("x", &limit::Settings::default())
 }
 
 fn request(key: &str) -> Request {
@@ -243,7 +243,7 @@ async fn a_failed_call_reports_its_effort() {
         let shown = format!("{script:?}");
         let settings =
             limit::Settings { requests_per_minute: std::num::NonZeroU32::new(60), ..limit::Settings::default() };
-        let (model, _) = retry(script, Policy::model(), Limiter::new(&settings));
+        let (model, _) = retry(script, Policy::model(), Limiter::new("x", &settings));
         let began = Instant::now();
         let effort = model.call(&request("a")).await.expect_err("no answer").effort;
         assert_eq!(
@@ -280,7 +280,7 @@ async fn a_wait_beyond_the_deadline_is_not_begun() {
 #[tokio::test(start_paused = true)]
 async fn waiting_for_permits_is_added_up_and_pausing_is_not() {
     let settings = limit::Settings { requests_per_minute: std::num::NonZeroU32::new(1), ..limit::Settings::default() };
-    let (model, _) = retry(vec![malformed(), malformed()], Policy::model(), Limiter::new(&settings));
+    let (model, _) = retry(vec![malformed(), malformed()], Policy::model(), Limiter::new("x", &settings));
     // A queue longer than the deadline takes no try away.
     let model = Retry { policy: model.policy.bounded(5, Duration::from_secs(30)), ..model };
     let began = Instant::now();

@@ -21,6 +21,8 @@ pub(super) struct State {
     pub(super) runs: BTreeMap<RunId, Run>,
     /// The first has the id 1.
     pub(super) sessions: Vec<Session>,
+    /// Requests given out, by limit and day.
+    pub(super) days: BTreeMap<(String, i64), u64>,
 }
 
 #[derive(Debug)]

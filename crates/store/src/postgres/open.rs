@@ -74,5 +74,6 @@ fn migrations() -> Migrator {
         migration(1, "store", include_str!("../../migrations/postgres/1_store.sql")),
         migration(2, "money", include_str!("../../migrations/postgres/2_money.sql")),
         migration(3, "peers", include_str!("../../migrations/postgres/3_peers.sql")),
+        migration(4, "days", include_str!("../../migrations/postgres/4_days.sql")),
     ])
 }

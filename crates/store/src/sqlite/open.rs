@@ -116,5 +116,6 @@ fn migrations() -> Migrator {
         migration(9, "loads", include_str!("../../migrations/sqlite/9_loads.sql")),
         migration(10, "decisions", include_str!("../../migrations/sqlite/10_decisions.sql")),
         migration(11, "money", include_str!("../../migrations/sqlite/11_money.sql")),
+        migration(12, "days", include_str!("../../migrations/sqlite/12_days.sql")),
     ])
 }

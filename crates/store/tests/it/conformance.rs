@@ -1,6 +1,7 @@
 //! One list of scenarios, played on every store.
 
 mod commits;
+mod days;
 mod leases;
 mod money;
 mod reading;
@@ -72,6 +73,10 @@ on_every_store! {
         a_batch_settles_what_its_calls_cost
         a_budget_is_raised_and_counts_what_was_spent_before
         money_needs_a_budget_and_a_living_session;
+    days:
+        a_day_gives_no_more_than_its_limit
+        what_goes_back_is_drawn_again
+        many_draw_at_once;
     reading:
         all_comes_back_after_a_restart
         trials_come_in_pages

@@ -42,6 +42,7 @@ async fn of_version_0_1_0(path: &Path) {
         "alter table run drop column load_began_at",
         "alter table run drop column runner",
         "alter table run drop column max_cost_nanos",
+        "drop table day_requests",
         "drop table slice",
         "drop table decision",
         "alter table trial drop column replay",

@@ -50,9 +50,14 @@ type Pipes = Arc<Mutex<mpsc::Sender<io::Result<DuplexStream>>>>;
 
 impl House {
     pub(super) async fn open() -> Self {
+        Self::open_at(STARTED_AT).await
+    }
+
+    /// At another time, in Unix milliseconds.
+    pub(super) async fn open_at(started_at: i64) -> Self {
         let store = Arc::new(Memory::new());
         let began = Instant::now();
-        let clock = Clock::new(move || STARTED_AT + i64::try_from(began.elapsed().as_millis()).unwrap());
+        let clock = Clock::new(move || started_at + i64::try_from(began.elapsed().as_millis()).unwrap());
         let drain = CancellationToken::new();
         let (coordinator, pipes) = serve(Arc::clone(&store), clock.clone(), drain.clone()).await;
         let pipes = Arc::new(Mutex::new(pipes));
@@ -82,7 +87,7 @@ impl House {
     pub(super) fn hire_counted(&self, limits: &limit::Settings, slots: u32, asked: &Asked) -> Hired {
         let mock: llm::endpoint::Settings = serde_json::from_value(json!({ "kind": "mock" })).unwrap();
         let mock = Arc::new(Endpoint::open("mock", &mock).unwrap());
-        let layers = Layers::new(limits, Duration::from_secs(60), Retries::default());
+        let layers = Layers::new("agent mock", limits, Duration::from_secs(60), Retries::default());
         let agent = Arc::new(layers.wrap(asked.clone()));
         self.hire_with(&mock, agent, vec![Arc::clone(layers.limit())], slots)
     }

@@ -6,13 +6,17 @@ fn tokens(count: u64) -> Amount {
 }
 
 fn limit(requests: u32, tokens: u64, concurrency: u32, burst: u32) -> Arc<Limiter> {
-    Limiter::new(&Settings {
-        requests_per_minute: NonZeroU32::new(requests),
-        tokens_per_minute: NonZeroU64::new(tokens),
-        concurrency: NonZeroU32::new(concurrency),
-        burst: NonZeroU32::new(burst),
-        learn: true,
-    })
+    Limiter::new(
+        "x",
+        &Settings {
+            requests_per_minute: NonZeroU32::new(requests),
+            tokens_per_minute: NonZeroU64::new(tokens),
+            concurrency: NonZeroU32::new(concurrency),
+            burst: NonZeroU32::new(burst),
+            learn: true,
+            ..Settings::default()
+        },
+    )
 }
 
 /// Start times of `calls` simultaneous calls, each held for `held` and settled at `actual`.
@@ -22,7 +26,7 @@ async fn starts(limit: &Arc<Limiter>, calls: usize, estimate: u64, actual: u64, 
     for _ in 0..calls {
         let limit = Arc::clone(limit);
         tasks.push(tokio::spawn(async move {
-            let permit = limit.acquire(tokens(estimate)).await;
+            let permit = limit.acquire("", tokens(estimate)).await.unwrap();
             let at = began.elapsed();
             assert_eq!(permit.waited(), at);
             tokio::time::sleep(held).await;
@@ -79,9 +83,9 @@ async fn tokens_are_owed_and_then_settled() {
 async fn an_absurd_estimate_is_bounded() {
     let limit = limit(0, 1, 0, 0);
     for _ in 0..3 {
-        limit.acquire(tokens(u64::MAX)).await.settle(tokens(u64::MAX));
+        limit.acquire("", tokens(u64::MAX)).await.unwrap().settle(tokens(u64::MAX));
     }
-    limit.acquire(tokens(1)).await.settle(tokens(0));
+    limit.acquire("", tokens(1)).await.unwrap().settle(tokens(0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,18 +108,18 @@ async fn a_pause_holds_everybody() {
     }
     let endless = limit(0, 0, 0, 0);
     endless.pause(Duration::MAX);
-    let waited = tokio::time::timeout(Duration::from_secs(100_000), endless.acquire(tokens(1))).await;
+    let waited = tokio::time::timeout(Duration::from_secs(100_000), endless.acquire("", tokens(1))).await;
     assert!(waited.is_err());
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_stops_waiting_takes_nothing() {
     let limit = limit(0, 6_000, 1, 0);
-    let first = limit.acquire(tokens(6_000)).await;
-    let gave_up = tokio::time::timeout(Duration::from_secs(1), limit.acquire(tokens(6_000))).await;
+    let first = limit.acquire("", tokens(6_000)).await.unwrap();
+    let gave_up = tokio::time::timeout(Duration::from_secs(1), limit.acquire("", tokens(6_000))).await;
     assert!(gave_up.is_err());
     first.settle(tokens(0));
-    let next = limit.acquire(tokens(1)).await;
+    let next = limit.acquire("", tokens(1)).await.unwrap();
     assert_eq!(next.waited(), Duration::ZERO);
 }
 
@@ -132,7 +136,8 @@ async fn starts_while(limit: &Arc<Limiter>, lasts: Duration, changes: &[(u64, Sh
                 Some((_, share)) => limit.set_share(*share),
                 None => return starts,
             },
-            permit = limit.acquire(tokens(10)) => {
+            permit = limit.acquire("", tokens(10)) => {
+                let permit = permit.unwrap();
                 permit.settle(tokens(10));
                 starts.push(began.elapsed());
             }
@@ -172,7 +177,7 @@ async fn without_a_share_nothing_starts_until_there_is_one() {
         let began = Instant::now();
         let waits = tokio::spawn({
             let limit = Arc::clone(&limit);
-            async move { limit.acquire(tokens(1)).await.waited() }
+            async move { limit.acquire("", tokens(1)).await.unwrap().waited() }
         });
         tokio::time::sleep(Duration::from_secs(5)).await;
         limit.set_share(Share::WHOLE);
@@ -181,7 +186,7 @@ async fn without_a_share_nothing_starts_until_there_is_one() {
     }
     let unlimited = limit(0, 0, 0, 0);
     unlimited.set_share(Share::NONE);
-    assert_eq!(unlimited.acquire(tokens(1)).await.waited(), Duration::ZERO);
+    assert_eq!(unlimited.acquire("", tokens(1)).await.unwrap().waited(), Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,7 +194,7 @@ async fn calls_in_flight_are_finished_when_a_share_shrinks() {
     let limit = limit(0, 0, 9, 0);
     let mut held = Vec::new();
     for _ in 0..8 {
-        held.push(limit.acquire(tokens(1)).await);
+        held.push(limit.acquire("", tokens(1)).await.unwrap());
     }
     limit.set_share(Share::new(1, 3));
     assert!(!limit.is_settled());
@@ -198,7 +203,7 @@ async fn calls_in_flight_are_finished_when_a_share_shrinks() {
     held.truncate(3);
     assert!(limit.is_settled());
     let soon = |limit: Arc<Limiter>| async move {
-        tokio::time::timeout(Duration::from_secs(1), limit.acquire(tokens(1))).await
+        tokio::time::timeout(Duration::from_secs(1), async { limit.acquire("", tokens(1)).await.unwrap() }).await
     };
     assert!(soon(Arc::clone(&limit)).await.is_err(), "three are in flight");
     held.truncate(2);
@@ -244,7 +249,7 @@ async fn the_lower_of_the_own_and_the_provider_s_limit_holds() {
         let within = Duration::from_secs(300);
         let began = Instant::now();
         let mut count = 0;
-        while count < 100_000 && tokio::time::timeout_at(began + within, limit.acquire(tokens(10))).await.is_ok() {
+        while count < 100_000 && tokio::time::timeout_at(began + within, limit.acquire("", tokens(10))).await.is_ok() {
             count += 1;
         }
         let most = calls + calls / 100 + 1;
@@ -257,8 +262,8 @@ async fn a_provider_that_raises_its_limit_is_believed_up_to_the_own_one() {
     let limit = limit(60, 0, 0, 0);
     for (named, seconds) in [(6, 10), (600, 1), (30, 2)] {
         assert!(limit.learn(&minutes(named, 0, 0, 0)));
-        limit.acquire(tokens(1)).await;
-        assert_eq!(limit.acquire(tokens(1)).await.waited(), Duration::from_secs(seconds), "{named}");
+        limit.acquire("", tokens(1)).await.unwrap();
+        assert_eq!(limit.acquire("", tokens(1)).await.unwrap().waited(), Duration::from_secs(seconds), "{named}");
         tokio::time::sleep(Duration::from_secs(60)).await;
     }
 }
@@ -271,17 +276,17 @@ async fn learned_limits_are_shared_like_configured_ones() {
     let starts = starts_while(&limit, Duration::from_secs(120), &[]).await;
     assert!((60..=68).contains(&starts.len()), "{}", starts.len());
     limit.set_share(Share::NONE);
-    assert!(tokio::time::timeout(Duration::from_secs(600), limit.acquire(tokens(1))).await.is_err());
+    assert!(tokio::time::timeout(Duration::from_secs(600), limit.acquire("", tokens(1))).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
 async fn settings_can_say_that_nothing_is_learned() {
-    let limit = Limiter::new(&Settings { learn: false, ..Settings::default() });
+    let limit = Limiter::new("x", &Settings { learn: false, ..Settings::default() });
     let told = minutes(1, 1, 1, 1);
     assert!(!limit.learn(&told));
     assert_eq!((limit.learned(), limit.reported()), (Allowed::default(), told));
     for _ in 0..100 {
-        assert_eq!(limit.acquire(tokens(10)).await.waited(), Duration::ZERO);
+        assert_eq!(limit.acquire("", tokens(10)).await.unwrap().waited(), Duration::ZERO);
     }
 }
 
@@ -291,8 +296,8 @@ async fn cached_input_does_not_count_for_a_limit_of_input() {
     for (named, waits) in [(minutes(0, 0, 60, 0), 0), (minutes(0, 60, 0, 0), 9_990)] {
         let limit = limit(0, 0, 0, 0);
         limit.learn(&named);
-        limit.acquire(Amount { input: 10_000, uncached_input: 10_000, output: 5 }).await.settle(cached);
-        let waited = limit.acquire(tokens(1)).await.waited().as_secs();
+        limit.acquire("", Amount { input: 10_000, uncached_input: 10_000, output: 5 }).await.unwrap().settle(cached);
+        let waited = limit.acquire("", tokens(1)).await.unwrap().waited().as_secs();
         assert!(waited >= waits && waited < waits + 30, "{named:?} {waited}");
     }
 }
