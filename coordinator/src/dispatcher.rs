@@ -29,6 +29,7 @@ use self::{
     active::Active,
     command::{Capacity, Command, LimitWord, Message, Order},
     days::Days,
+    endpoints::Endpoints,
     links::Links,
     roster::Roster,
     shares::Shares,
@@ -49,6 +50,7 @@ mod control;
 pub(crate) mod days;
 mod deciding;
 mod early_stop;
+pub(crate) mod endpoints;
 mod error;
 mod links;
 mod load_progress;
@@ -87,6 +89,7 @@ pub(crate) struct Dispatcher<S> {
     roster: Roster,
     shares: Shares,
     days: Days,
+    endpoints: Endpoints,
     /// The session in which the coordinator itself ends poisoned trials, and its last sequence.
     own: Option<(u64, u64)>,
     /// Tasks that compute the numbers of ended runs for observers.
@@ -111,6 +114,7 @@ impl<S: Store> Dispatcher<S> {
             roster: Roster::default(),
             shares: Shares::new(config.reclaim == Reclaim::AfterTtl),
             days: Days::default(),
+            endpoints: Endpoints::default(),
             own: None,
             telling: JoinSet::new(),
             looked: Instant::now(),
@@ -354,8 +358,11 @@ impl<S: Store> Dispatcher<S> {
 
     /// A worker says what it needs of its limits.
     async fn hear_limits(&mut self, session: u64, limits: Vec<LimitWord>) {
-        for LimitWord { name, demand, day } in limits {
+        for LimitWord { name, demand, health, day } in limits {
             self.shares.hear(session, &name, demand);
+            if let Err(error) = self.hear_health(session, &name, health).await {
+                return self.store_failed_for(session, error).await;
+            }
             if let Some(word) = day
                 && let Err(error) = self.hear_day(session, &name, word).await
             {

@@ -56,6 +56,8 @@ pub(crate) struct Executor {
     /// Trials that end because the coordinator refused their record, and its reason.
     unrecorded: BTreeMap<Attempt, String>,
     news_of_limits: Arc<Notify>,
+    /// Trials wait for an endpoint whose circuit breaker is open.
+    held_back: bool,
     /// The trial of each task.
     by_task: BTreeMap<Id, Ticket>,
 }
@@ -77,6 +79,7 @@ impl Executor {
             tasks: JoinSet::new(),
             unrecorded: BTreeMap::new(),
             news_of_limits: Arc::default(),
+            held_back: false,
             by_task: BTreeMap::new(),
         }
     }
@@ -267,11 +270,28 @@ impl Executor {
         self.show_slots();
     }
 
-    /// The next trial of a run whose money is not short.
+    /// The next trial of a run whose money is not short, and that needs no endpoint whose circuit breaker is open.
     fn next_waiting(&mut self) -> Option<Ticket> {
-        let purses = &self.resources.purses;
-        let place = self.waiting.iter().position(|ticket| !purses.is_short(ticket.attempt.run.as_str()))?;
-        self.waiting.remove(place)
+        let (resources, purses) = (&self.resources, &self.resources.purses);
+        let closed = resources.closed_endpoints();
+        let is_ready = |ticket: &Ticket| {
+            !purses.is_short(ticket.attempt.run.as_str()) && (closed.is_empty() || !resources.needs(ticket, &closed))
+        };
+        let place = self.waiting.iter().position(is_ready);
+        self.held_back = place.is_none() && !closed.is_empty() && !self.waiting.is_empty();
+        self.waiting.remove(place?)
+    }
+
+    /// Starts trials that waited for an endpoint, if there are any.
+    pub(crate) fn start_held_back(&mut self) {
+        if self.held_back {
+            self.start_ready();
+        }
+    }
+
+    /// Shows in the metrics how an endpoint is.
+    pub(crate) fn show_limit(&self, limit: &Limiter) {
+        self.resources.metrics.limit(limit.name(), limit.adaptive_level(), limit.is_breaker_open());
     }
 
     /// Returns when trials have ended and their slots are free. Waits for ever while none runs.

@@ -14,7 +14,7 @@ use scenario::{Asks, Measure};
 
 use crate::{
     custom_check::CustomCheck, environment::Execution, rerun::Rerun, state_host::StateHost, termination::hook::Hook,
-    tool_server::ToolServer,
+    tool_server::ToolServer, trial::Ticket,
 };
 
 pub struct Resources {
@@ -48,6 +48,23 @@ pub struct Resources {
     pub rerun: Option<Rerun>,
 }
 
+impl Resources {
+    /// The limits of endpoints that should not be called now: their circuit breakers are open.
+    pub(crate) fn closed_endpoints(&self) -> Vec<&str> {
+        self.limits.iter().filter(|limit| limit.closed_to_new().is_some()).map(|limit| limit.name()).collect()
+    }
+
+    /// Whether a trial asks one of these for its user or for a judge. Its agent is called whatever happens.
+    pub(crate) fn needs(&self, ticket: &Ticket, closed: &[&str]) -> bool {
+        let Ok(script) = ticket.scripts.of_case(ticket.trial.case) else { return false };
+        let is_closed = |endpoint: &str| {
+            let of_endpoint = |limit: &&str| *limit == endpoint || limit.starts_with(&format!("{endpoint} ("));
+            closed.iter().any(|limit| of_endpoint(&limit))
+        };
+        self.models.asked(&script.asks).iter().any(|model| is_closed(model.endpoint()))
+    }
+}
+
 /// The language models of gabfest's own roles. [`llm::Absent`] replaces a model without a key.
 #[derive(Debug, Clone)]
 pub struct Models {
@@ -74,6 +91,13 @@ impl Models {
             let why = simulators.find_map(|model| absent(&*model))?;
             Some(Failure::new(FailureKind::Misconfigured, format!("no model can play the user: {why}")))
         })
+    }
+
+    /// The models that answer these questions.
+    fn asked(&self, asks: &Asks) -> Vec<Arc<dyn Named>> {
+        let judges = asks.judges.iter().map(|model_type| self.judge(model_type.as_deref()) as Arc<dyn Named>);
+        let simulators = asks.simulators.iter().map(|model_type| self.user_sim(model_type) as Arc<dyn Named>);
+        judges.chain(simulators).chain(asks.measures.iter().map(|measure| self.scorer(*measure))).collect()
     }
 
     /// Every endpoint whose key is missing, once each.

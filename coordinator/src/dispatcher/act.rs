@@ -18,6 +18,7 @@ use super::{
     active::{Active, Fleet},
     command::{Granted, Order},
     days::Days,
+    endpoints::Endpoints,
     roster::Roster,
     shares::Shares,
 };
@@ -46,7 +47,9 @@ impl<S: Store> Dispatcher<S> {
         let paused = self.runs.get(id).is_some_and(|run| run.is_running() && run.paused_at().is_some());
         let pause = paused.then(|| format!("the run is paused, and `gabfest resume {id}` lets it continue"));
         let (running, load_elapsed) = (self.scheduler.leased(id), self.scheduler.load_elapsed(id));
-        let fleet = Fleet { workers, running, waiting_for: pause.or(waiting_for), paused, load_elapsed };
+        let closed = self.endpoints.closed().filter(|_| running > 0);
+        let waiting_for = pause.or(waiting_for).or(closed);
+        let fleet = Fleet { workers, running, waiting_for, paused, load_elapsed };
         if let Some(run) = self.runs.get_mut(id) {
             run.lost_attempts = run.lost_attempts.max(self.scheduler.lost_attempts(id));
             run.publish(fleet, self.clock.now());
@@ -71,6 +74,7 @@ impl<S: Store> Dispatcher<S> {
         let keeps = self.config.reclaim == Reclaim::AfterTtl;
         (self.roster, self.shares, self.days) = (Roster::default(), Shares::new(keeps), Days::default());
         self.shares.keep_quiet(self.now() + self.config.timing.closed_stream);
+        self.endpoints = Endpoints::default();
         self.own = None;
         for id in running {
             let at = self.clock.now();
@@ -116,6 +120,7 @@ impl<S: Store> Dispatcher<S> {
                 self.observers.metrics.lost(begun_of(&lost));
                 self.shares.over(session);
                 self.days.over(session);
+                self.endpoints.over(session);
                 self.leaves_money(session);
                 match (self.roster.over(session), trials_of(&lost)) {
                     (worker, trials @ 1..) => {

@@ -16,6 +16,7 @@ use tokio_util::sync::DropGuard;
 use super::{
     allocator::{Funds, Word},
     days::{DayGrant, DayWord},
+    endpoints::Health,
     error::Error,
     shares::{Demand, Share},
 };
@@ -180,6 +181,7 @@ pub(crate) enum Message {
 pub(crate) struct LimitWord {
     pub(crate) name: String,
     pub(crate) demand: Demand,
+    pub(crate) health: Health,
     /// Of its requests of the day, if they are limited.
     pub(crate) day: Option<DayWord>,
 }
@@ -235,6 +237,11 @@ pub(crate) enum Order {
     Funds {
         run: RunId,
         funds: Funds,
+    },
+    /// Another worker saw that an endpoint throttles.
+    Pause {
+        limit: String,
+        pause: Duration,
     },
     /// What it got of the requests of a day.
     Day {

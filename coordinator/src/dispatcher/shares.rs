@@ -101,4 +101,6 @@ impl Shares {
 }
 
 #[cfg(test)]
+mod fleet_tests;
+#[cfg(test)]
 mod tests;

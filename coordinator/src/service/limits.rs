@@ -1,28 +1,53 @@
 //! What workers say of their limits, from the wire, and the answers to it.
 
+use std::time::Duration;
+
 use proto::v1;
 
 use crate::dispatcher::{
     command::{LimitWord, Message},
     days::{DayGrant, DayWord},
+    endpoints::Health,
     shares::{Demand, Share, WHOLE},
 };
 
 /// A worker has a limit for each endpoint and agent of its settings.
 const MOST_LIMITS: usize = 10_000;
 const LONGEST_NAME: usize = 1_024;
+/// A year: longer than any provider means.
+const LONGEST_PAUSE_MILLIS: u64 = 365 * 86_400_000;
 
 pub(super) fn read(said: v1::Limits) -> Message {
-    if said.limits.len() > MOST_LIMITS || said.limits.iter().any(|limit| limit.name.len() > LONGEST_NAME) {
-        let reason = format!("more than {MOST_LIMITS} limits, or a name of more than {LONGEST_NAME} bytes");
+    if said.limits.len() > MOST_LIMITS || said.limits.iter().any(|limit| !is_name(&limit.name)) {
+        let reason = format!(
+            "more than {MOST_LIMITS} limits, or a name with control characters or more than {LONGEST_NAME} bytes"
+        );
         return Message::Malformed { reason };
     }
     let day = |v1::Day { most, day, got, returned, wanted }| DayWord { most, day, got, returned, wanted };
-    let limit = |v1::Limit { name, day: of_day, part, calls, concurrency }: v1::Limit| {
+    let limit = |limit: v1::Limit| {
+        let v1::Limit { name, day: of_day, part, calls, concurrency, episodes, pause_millis, closed } = limit;
+        let pause = Duration::from_millis(pause_millis.min(LONGEST_PAUSE_MILLIS));
+        let closed = Some(closed).filter(|reason| !reason.is_empty()).map(|reason| text(&reason));
+        let health = Health { episodes, pause, closed };
         let demand = Demand { part: part.min(WHOLE), calls, concurrency };
-        LimitWord { name, demand, day: of_day.map(day) }
+        LimitWord { name, demand, health, day: of_day.map(day) }
     };
     Message::Limits { limits: said.limits.into_iter().map(limit).collect() }
+}
+
+/// People read it in terminals and reports.
+fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
+}
+
+/// A reason for people, not longer than one.
+fn text(reason: &str) -> String {
+    reason.chars().filter(|letter| !letter.is_control()).take(LONGEST_NAME).collect()
+}
+
+pub(super) fn pause_to_wire(limit: String, pause: Duration) -> v1::Pause {
+    v1::Pause { limit, millis: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX) }
 }
 
 pub(super) fn taken(v1::Share { parts, limit, calls, .. }: v1::Share) -> Message {

@@ -126,7 +126,8 @@ fn of_endpoint(endpoint: &endpoint::Settings, slots: u64) -> Need {
 
 /// Calls that are made at the same time.
 fn at_once(limits: &limit::Settings, slots: u64) -> u64 {
-    limits.concurrency.map_or(slots, |most| slots.min(u64::from(most.get())))
+    let fixed = limits.concurrency.and_then(limit::Concurrency::calls);
+    fixed.map_or(slots, |most| slots.min(u64::from(most.get())))
 }
 
 #[cfg(test)]

@@ -4,10 +4,14 @@
 //! measures the rate-limit wait. It learns the limits of a minute that a provider names in its answers. [`Limited`] is the
 //! layer that takes a permit for each try. Where several workers call one endpoint, each uses its [`Share`] of the limits.
 
+mod adaptive;
 mod amount;
+mod breaker;
 mod bucket;
 mod concurrency;
 mod day;
+mod episodes;
+mod health;
 mod layer;
 mod limiter;
 mod settings;
@@ -17,8 +21,9 @@ mod usage;
 
 pub use amount::Amount;
 pub use day::{DayGrant, DayUsedUp, DayWord};
+pub use episodes::Episode;
 pub use layer::{Attempt, Limited};
 pub use limiter::{Limiter, Permit};
-pub use settings::Settings;
+pub use settings::{Concurrency, Settings};
 pub use share::Share;
 pub use usage::{Demand, WHOLE};

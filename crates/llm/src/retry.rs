@@ -1,8 +1,9 @@
 //! The retry layer: retries a call after a 429 or a passing fault, if a retry can do no harm.
 //!
-//! [`Policy`] decides which errors to retry and for how long, `backoff` how long each pause is.
+//! `budget` keeps repeated calls a small part of all calls of an endpoint. [`Policy`] decides which errors to retry and for how long, `backoff` how long each pause is.
 
 mod backoff;
+mod budget;
 mod policy;
 
 use std::time::Duration;
@@ -18,7 +19,11 @@ use crate::{
 };
 
 use self::backoff::Backoff;
+pub(crate) use self::budget::RetryBudget;
 pub use self::policy::Policy;
+
+/// Between two looks at whether the retry budget allows another try after a 429.
+const BETWEEN_ASKS: Duration = Duration::from_millis(500);
 
 /// It wraps a [`Limited`], so that no try goes out without a permit.
 #[derive(Debug)]
@@ -65,6 +70,8 @@ impl<R: Request, C: Call<R>> Call<R> for Retry<C> {
         let deadline = request.timeout().map_or(self.policy.deadline, |own| own.min(self.policy.deadline));
         let mut backoff = Backoff::default();
         let mut effort = Effort::default();
+        let retries = self.inner.limit().retries();
+        retries.call();
         let (mut failures, mut charged) = (0, 0);
         loop {
             let spent = began.elapsed().saturating_sub(effort.waited);
@@ -104,7 +111,17 @@ impl<R: Request, C: Call<R>> Call<R> for Retry<C> {
             if spent.saturating_add(pause) >= deadline {
                 return Err(Failed { error: of_call(error, request, spent), effort });
             }
-            sleep(pause).await;
+            if matches!(error, Error::Throttled { .. }) {
+                sleep(pause).await;
+                // A 429 is no failure: its call waits until it may be repeated.
+                while !retries.retry() && began.elapsed().saturating_sub(effort.waited) < deadline {
+                    sleep(BETWEEN_ASKS).await;
+                }
+            } else if self.policy.is_agent() || retries.retry() {
+                sleep(pause).await;
+            } else {
+                return Err(Failed { error: budget::spent(of_call(error, request, spent)), effort });
+            }
         }
     }
 }

@@ -39,6 +39,8 @@ pub enum Decided {
     },
     /// The budget of the run is used up: it takes no more trials.
     OutOfMoney { reason: String },
+    /// Most calls to an endpoint failed, so trials wait for it.
+    Waits { endpoint: String, reason: String },
     /// Somebody raised the budget of the run.
     Budget { max_cost_usd: f64 },
     /// The run was decided early, or had no repeats left to decide it.
@@ -119,6 +121,7 @@ pub fn apply(what: &Decided, schedule: &mut Schedule) {
         | Decided::Restarted
         | Decided::Stopped { .. }
         | Decided::OutOfMoney { .. }
+        | Decided::Waits { .. }
         | Decided::Budget { .. }
         | Decided::Concluded { .. }
         | Decided::SearchFound { .. } => {}
@@ -253,6 +256,10 @@ mod tests {
         let rows = [
             (Decided::Paused, r#"{"at":7,"decided":"paused"}"#),
             (stop("why", None), r#"{"at":7,"decided":"stopped","reason":"why"}"#),
+            (
+                Decided::Waits { endpoint: "e".to_owned(), reason: "why".to_owned() },
+                r#"{"at":7,"decided":"waits","endpoint":"e","reason":"why"}"#,
+            ),
             (Decided::Concluded { reason: "why".to_owned() }, r#"{"at":7,"decided":"concluded","reason":"why"}"#),
             (
                 Decided::Slots { group: Some("g".to_owned()), slots: 3, from_micros: 5 },

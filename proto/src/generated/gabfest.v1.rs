@@ -152,6 +152,14 @@ pub struct Limit {
     /// The limit of calls at the same time; 0: none.
     #[prost(uint32, tag = "5")]
     pub concurrency: u32,
+    /// Episodes of throttling that this worker saw first, and the pause that the last one asked for.
+    #[prost(uint64, tag = "6")]
+    pub episodes: u64,
+    #[prost(uint64, tag = "7")]
+    pub pause_millis: u64,
+    /// Why the worker does not call the endpoint: its circuit breaker is open. Empty: it is closed.
+    #[prost(string, tag = "8")]
+    pub closed: ::prost::alloc::string::String,
 }
 /// A worker's requests of a day. Sums of one session and one day, which only grow. What a worker has got counts as used until
 /// it is returned.
@@ -335,7 +343,7 @@ pub struct Leave {}
 pub struct CoordinatorMessage {
     #[prost(
         oneof = "coordinator_message::Body",
-        tags = "1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13"
+        tags = "1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14"
     )]
     pub body: ::core::option::Option<coordinator_message::Body>,
 }
@@ -367,6 +375,8 @@ pub mod coordinator_message {
         Funds(super::Funds),
         #[prost(message, tag = "13")]
         Day(super::DayGrant),
+        #[prost(message, tag = "14")]
+        Pause(super::Pause),
     }
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -435,6 +445,14 @@ pub struct Funds {
     /// There is none left: calls that wait for money fail.
     #[prost(bool, tag = "4")]
     pub used_up: bool,
+}
+/// Another worker saw that the endpoint throttles: no call to it starts for so long, and adaptive concurrency is cut.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Pause {
+    #[prost(string, tag = "1")]
+    pub limit: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub millis: u64,
 }
 /// What the worker got of the requests of a day.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

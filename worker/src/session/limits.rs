@@ -66,7 +66,15 @@ impl Session<'_> {
         for limit in self.executor.limits() {
             let day = limit.day_word(beat, leaves).map(day_to_wire);
             let Demand { part, calls, concurrency } = limit.demand(beat);
-            let now = v1::Limit { name: limit.name().to_owned(), day, part, calls, concurrency };
+            let name = limit.name();
+            self.executor.show_limit(limit);
+            let episode = limit.episode();
+            let said = self.limits.0.get(name).filter(|said| said.episodes == episode.count);
+            // The rest of a pause that was said is no news.
+            let pause_millis = said.map_or_else(|| millis(episode.pause), |said| said.pause_millis);
+            let closed = limit.closed_to_new().unwrap_or_default();
+            let (name, episodes) = (name.to_owned(), episode.count);
+            let now = v1::Limit { name, day, part, calls, concurrency, episodes, pause_millis, closed };
             if self.limits.0.get(limit.name()) != Some(&now) {
                 self.limits.0.insert(limit.name().to_owned(), now.clone());
                 changed.push(now);
@@ -75,6 +83,17 @@ impl Session<'_> {
         if !changed.is_empty() {
             self.outgoing.say(Word::Limits(v1::Limits { limits: changed }));
         }
+    }
+
+    /// Something has changed that the coordinator should hear, and that may let trials start.
+    pub(super) fn limits_changed(&mut self) {
+        self.say_limits(Said::NEWS);
+        self.executor.start_ready();
+    }
+
+    /// Another worker saw that an endpoint throttles.
+    pub(super) fn pause(&self, v1::Pause { limit, millis }: &v1::Pause) {
+        self.executor.limits_named(limit).for_each(|limit| limit.throttled_elsewhere(Duration::from_millis(*millis)));
     }
 
     /// A new share holds at once. Other workers get what this one no longer uses once it is confirmed.
@@ -130,4 +149,8 @@ impl Session<'_> {
 fn day_to_wire(word: DayWord) -> v1::Day {
     let DayWord { most, day, got, returned, wanted } = word;
     v1::Day { most, day, got, returned, wanted }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

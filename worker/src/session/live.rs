@@ -216,7 +216,7 @@ impl<'a> Session<'a> {
                 }
                 () = self.executor.finished() => self.executor.start_ready(),
                 () = purses.news(), if welcome => self.say_money(),
-                () = limits_have_news.notified(), if welcome => self.say_limits(Said::NEWS),
+                () = limits_have_news.notified(), if welcome => self.limits_changed(),
                 () = self.pacer.wait_until(next_start), if next_start.is_some() => self.executor.start_ready(),
                 () = self.outbox.wait(), if welcome && !self.outgoing.is_flushing() && flush_at.is_none() => {
                     let linger = match self.executor.shares_slots() {
@@ -337,6 +337,8 @@ impl<'a> Session<'a> {
         };
         self.heartbeats.sent(now, (!brief).then_some(held.as_slice()));
         self.say_limits(Said::HEARTBEAT);
+        // Trials may have waited for an endpoint that may be tried again.
+        self.executor.start_held_back();
         self.outgoing.say(Word::Beat(v1::Beat {
             held,
             unsettled_nanos: self.executor.unsettled_nanos(),

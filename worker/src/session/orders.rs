@@ -53,6 +53,7 @@ impl Session<'_> {
                 self.executor.purses().fund(&run, Funds { granted, short, used_up });
                 self.executor.start_ready();
             }
+            Order::Pause(pause) => self.pause(&pause),
             Order::Day(grant) => self.grant_day(&grant),
             Order::Goodbye(goodbye) => {
                 tracing::info!(reason = goodbye.reason, "the coordinator ended the session");

@@ -136,6 +136,7 @@ mod tests {
         });
         let limit = |asked: &Asked| {
             let limit::Settings { requests_per_minute, concurrency, .. } = asked.limits;
+            let concurrency = concurrency.and_then(limit::Concurrency::calls);
             (requests_per_minute.map(std::num::NonZero::get), concurrency.map(|limit| limit.to_string()))
         };
         for name in ["slow", "other"] {

@@ -161,6 +161,7 @@ fn bound(servers: &BTreeMap<Server, Work>, load: &Load, trials: u64, slots: u32,
     for (server, work) in servers {
         let Some((asked, _)) = work.asked.first() else { continue };
         let limit::Settings { requests_per_minute, tokens_per_minute, concurrency, .. } = asked.limits;
+        let concurrency = concurrency.and_then(limit::Concurrency::calls);
         let Use { calls, input_tokens, output_tokens } = work.used(load);
         let per_minute = |count: u64, limit: f64| count as f64 / limit * 60.0;
         let bounds = [

@@ -12,13 +12,15 @@ const MOST: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Slots {
-    most: u64,
     free: Arc<Semaphore>,
     size: Mutex<Size>,
 }
 
 #[derive(Debug)]
 struct Size {
+    /// Of all processes together.
+    most: u64,
+    share: Share,
     slots: usize,
     /// Calls in flight beyond them: their slots disappear when they end.
     surplus: usize,
@@ -34,12 +36,17 @@ pub(super) struct Slot {
 impl Slots {
     pub(super) fn new(most: u64) -> Arc<Self> {
         let slots = count(most);
-        let size = Mutex::new(Size { slots, surplus: 0 });
-        Arc::new(Self { most, free: Arc::new(Semaphore::new(slots)), size })
+        let size = Mutex::new(Size { most, share: Share::WHOLE, slots, surplus: 0 });
+        Arc::new(Self { free: Arc::new(Semaphore::new(slots)), size })
     }
 
     pub(super) fn most(&self) -> u64 {
-        self.most
+        self.lock().most
+    }
+
+    /// Of this process now.
+    pub(super) fn size(&self) -> u64 {
+        self.lock().slots as u64
     }
 
     pub(super) async fn take(self: &Arc<Self>) -> Slot {
@@ -48,8 +55,19 @@ impl Slots {
     }
 
     pub(super) fn set_share(&self, share: Share) {
-        let slots = count(share.calls_of(self.most));
         let mut size = self.lock();
+        size.share = share;
+        self.resize(size);
+    }
+
+    pub(super) fn set_most(&self, most: u64) {
+        let mut size = self.lock();
+        size.most = most;
+        self.resize(size);
+    }
+
+    fn resize(&self, mut size: MutexGuard<'_, Size>) {
+        let slots = count(size.share.calls_of(size.most));
         if slots >= size.slots {
             let more = slots - size.slots;
             let kept = more.min(size.surplus);

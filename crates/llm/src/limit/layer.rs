@@ -14,7 +14,7 @@ use crate::{
     named_limits::Windows,
 };
 
-use super::{amount::Amount, day::DayUsedUp, limiter::Limiter};
+use super::{amount::Amount, day::DayUsedUp, health, limiter::Limiter};
 
 /// The role of calls to agents under test.
 const AGENT: &str = "agent";
@@ -54,7 +54,12 @@ impl<C> Limited<C> {
             Ok(reservation) => reservation,
             Err(error) => return Attempt { waited: began.elapsed(), outcome: Err(error) },
         };
-        let for_money = began.elapsed();
+        // Failures of the agent under test are what a test is to find, so nothing holds its calls back.
+        let pass = match request.context().role.as_str() {
+            AGENT => None,
+            _ => Some(self.limit.pass().await),
+        };
+        let waited_before = began.elapsed();
         let estimate =
             if self.limit.counts_tokens() { Amount::estimate(estimate::reserve(request)) } else { Amount::default() };
         let mut permit = match self.limit.acquire(&request.context().role, estimate).await {
@@ -64,15 +69,17 @@ impl<C> Limited<C> {
                 return Attempt { waited: began.elapsed(), outcome: Err(self.day_is_over(used_up)) };
             }
         };
-        let waited = for_money + permit.waited();
+        let waited = waited_before + permit.waited();
         permit.sent();
         reservation.iter_mut().for_each(Reservation::sent);
         let mut outcome = self.inner.ask(request).await;
+        pass.into_iter().for_each(|pass| self.limit.passed(pass, health::ended(&outcome)));
         match &mut outcome {
             Ok(reply) => {
                 let receipt = reply.receipt_mut();
+                self.limit.answered();
                 if let Some(pause) = receipt.used_up_for {
-                    self.limit.pause(pause);
+                    self.limit.used_up(pause);
                 }
                 // For a limit that the call's own answer brings, only its actual use counts, not its estimate.
                 permit.settle(receipt.usage.into());
@@ -83,8 +90,8 @@ impl<C> Limited<C> {
                 receipt.learned = self.limit.learned();
             }
             Err(error) => {
-                if let Error::Throttled { after: Some(after), .. } = error {
-                    self.limit.pause(*after);
+                if let Error::Throttled { after, .. } = error {
+                    self.limit.throttled(*after);
                 }
                 if !error.may_have_been_charged() {
                     permit.settle(Amount::default());

@@ -4,7 +4,7 @@ use std::{
     num::{NonZeroU32, NonZeroU64},
     sync::{
         Arc, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -15,11 +15,14 @@ use tokio::{
 };
 
 use super::{
+    adaptive::Adaptive,
     amount::{Amount, Counted},
+    breaker::Breaker,
     bucket::Bucket,
     concurrency::{Slot, Slots},
     day::{self, Day, DayGrant, DayUsedUp, DayWord},
-    settings::Settings,
+    episodes::Episodes,
+    settings::{Concurrency, Settings},
     share::Share,
     steady::Evidence,
     usage::{Counting, Demand, Rates, Usage},
@@ -27,6 +30,7 @@ use super::{
 use crate::{
     money::Purses,
     named_limits::{Allowed, Windows},
+    retry::RetryBudget,
 };
 
 /// After a pause, a quarter of a minute's worth may start at once under a limit that the provider names: its own
@@ -43,7 +47,7 @@ pub struct Limiter {
     day: Option<Arc<Day>>,
     /// Wakes who tells the coordinator what this limiter needs.
     news: OnceLock<Arc<Notify>>,
-    slots: Option<Arc<Slots>>,
+    pub(super) slots: Option<Arc<Slots>>,
     /// One for each of [`Counted::ALL`].
     buckets: [OnceLock<Bucket>; Counted::ALL.len()],
     settings: Settings,
@@ -54,6 +58,13 @@ pub struct Limiter {
     /// One call of each role waits at the turnstile, the others behind it: so roles take turns, and none can starve another.
     gates: [Mutex<()>; ROLES.len() + 1],
     usage: Arc<Usage>,
+    /// Finds how many calls the endpoint takes; `None`: the number is fixed, or there is no limit.
+    pub(super) adaptive: Option<std::sync::Mutex<Adaptive>>,
+    pub(super) episodes: std::sync::Mutex<Episodes>,
+    pub(super) breaker: Arc<Breaker>,
+    retries: RetryBudget,
+    /// Calls that went on after a pause.
+    resumed: AtomicU32,
     born: Instant,
     /// No call starts before then, in microseconds since `born`; 0 when never paused.
     paused_until_micros: AtomicU64,
@@ -90,7 +101,15 @@ impl Limiter {
             name: name.into(),
             day: settings.requests_per_day.map(|most| Day::new(most.into())),
             news: OnceLock::new(),
-            slots: settings.concurrency.map(|most| Slots::new(most.get().into())),
+            slots: settings.concurrency.map(|concurrency| match concurrency {
+                Concurrency::Calls(calls) => Slots::new(calls.get().into()),
+                Concurrency::Auto => Slots::new(Adaptive::new().level()),
+            }),
+            adaptive: (settings.concurrency == Some(Concurrency::Auto)).then(|| Adaptive::new().into()),
+            episodes: std::sync::Mutex::default(),
+            breaker: Arc::default(),
+            retries: RetryBudget::default(),
+            resumed: AtomicU32::new(0),
             buckets: Counted::ALL.map(|counted| {
                 let burst = if counted == Counted::Requests { burst.into() } else { NonZeroU64::MIN };
                 own(settings, counted).map_or_else(OnceLock::new, |rate| OnceLock::from(Bucket::new(rate, burst)))
@@ -149,7 +168,7 @@ impl Limiter {
         self.day.as_ref().map(|day| day.word(beat, leaves))
     }
 
-    fn tell(&self) {
+    pub(super) fn tell(&self) {
         self.news.get().into_iter().for_each(|news| news.notify_one());
     }
 
@@ -241,7 +260,7 @@ impl Limiter {
             let _gate = self.wait_telling(self.gates[gate].lock()).await;
             // The slot comes first: a call that holds a request and then waits for a slot could start late, in a crowd.
             let slot = match &self.slots {
-                Some(slots) => Some(self.wait_telling(slots.take()).await),
+                Some(slots) => Some(self.wait_for_slot(slots).await),
                 None => None,
             };
             let _turn = self.wait_telling(self.turnstile.lock()).await;
@@ -286,8 +305,27 @@ impl Limiter {
     /// What this process needs of the limits. `beat`: a heartbeat is due, which measures what was used.
     #[must_use]
     pub fn demand(&self, beat: bool) -> Demand {
-        let concurrency = self.slots.as_ref().map_or(0, |slots| u32::try_from(slots.most()).unwrap_or(u32::MAX));
+        // What is found while calls are made is divided by parts, not by number.
+        let fixed = self.slots.as_ref().filter(|_| self.adaptive.is_none());
+        let concurrency = fixed.map_or(0, |slots| u32::try_from(slots.most()).unwrap_or(u32::MAX));
         self.usage.demand(&self.rates(), concurrency, beat)
+    }
+
+    /// Which calls may be repeated.
+    pub(crate) fn retries(&self) -> &RetryBudget {
+        &self.retries
+    }
+
+    async fn wait_for_slot(&self, slots: &Arc<Slots>) -> Slot {
+        let mut slot = std::pin::pin!(slots.take());
+        tokio::select! {
+            biased;
+            slot = &mut slot => return slot,
+            () = std::future::ready(()) => {}
+        }
+        self.waits_for_slot();
+        self.tell_lack();
+        slot.await
     }
 
     fn rates(&self) -> Rates {
@@ -331,11 +369,23 @@ impl Limiter {
     }
 
     async fn pause_over(&self) {
+        let Some(pause) = self.paused_for() else { return };
         while let Some(left) = self.paused_for() {
             let now = Instant::now();
             // In pieces: an instant cannot hold the time of a hostile `Retry-After`.
             sleep_until(now + left.min(Duration::from_secs(3_600))).await;
         }
+        if self.buckets().next().is_none() {
+            // Where nothing spaces the calls, not all that waited start in one moment.
+            sleep_until(Instant::now() + self.spread(pause)).await;
+        }
+    }
+
+    /// A part of a tenth of the pause, at most 5 s: each call in turn gets another one.
+    fn spread(&self, pause: Duration) -> Duration {
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        let turn = self.resumed.fetch_add(1, Ordering::Relaxed);
+        (pause / 10).min(Duration::from_secs(5)).mul_f64((f64::from(turn) * GOLDEN).fract())
     }
 }
 

@@ -48,6 +48,10 @@ impl Policy {
         Self { tries, deadline, ..self }
     }
 
+    pub(super) fn is_agent(&self) -> bool {
+        self.callee == Callee::Agent
+    }
+
     /// Whether the same call may be retried after this error.
     #[must_use]
     pub fn allows(&self, error: &Error) -> bool {

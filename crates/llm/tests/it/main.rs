@@ -6,3 +6,4 @@ mod credentials;
 mod dialects;
 mod keys;
 mod learned_limits;
+mod storm;

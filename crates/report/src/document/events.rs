@@ -71,6 +71,9 @@ fn decided_event(decision: &RunDecision, paused: &mut Option<u64>) -> Event {
         Decided::Restarted => ("the coordinator was started again".to_owned(), is("restart")),
         Decided::Stopped { reason, .. } => (format!("gabfest stopped the run: {}", clean(reason)), is("stopped")),
         Decided::OutOfMoney { reason } => (format!("gabfest stopped the run: {}", clean(reason)), is("out of money")),
+        Decided::Waits { endpoint, reason } => {
+            (format!("trials waited for {}: {}", clean(endpoint), clean(reason)), is("endpoint down"))
+        }
         Decided::Budget { max_cost_usd } => (format!("the budget was raised to {}", usd(*max_cost_usd)), is("budget")),
         Decided::Concluded { reason } => (clean(reason), is("decided")),
         Decided::Slots { group, slots, .. } => {

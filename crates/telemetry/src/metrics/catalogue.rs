@@ -148,6 +148,10 @@ metrics! { WORKER:
         "Duration of trials, from the first message to the verdict";
     CONVERSATION_COST = Kind::Counter, "gabfest.conversation.cost.usd", "{USD}", [SUITE, SCENARIO, VERDICT],
         "Cost in US dollars of trials that were played to their end";
+    LIMIT_CONCURRENCY = Kind::Gauge, "gabfest.limit.concurrency", "{call}", [ENDPOINT],
+        "Calls at the same time that `concurrency: auto` allows the whole fleet, by endpoint";
+    BREAKER_OPEN = Kind::Gauge, "gabfest.breaker.open", "{endpoint}", [ENDPOINT],
+        "1 while the circuit breaker of an endpoint is open or half open, else 0";
     SLOTS_HERE = Kind::Gauge, "gabfest.worker.slots", "{slot}", [STATE],
         "Slots of this worker; state is busy or free";
     UNACKNOWLEDGED = Kind::Gauge, "gabfest.worker.unacknowledged", "{trial}", [],

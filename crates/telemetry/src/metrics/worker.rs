@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
@@ -23,7 +23,7 @@ use self::{
     series::{Instruments, Series},
 };
 use super::{
-    catalogue::{self, CHECK, FINDING, STATE},
+    catalogue::{self, CHECK, ENDPOINT, FINDING, STATE},
     instruments::{counter, gauge},
     labels::Values,
 };
@@ -64,6 +64,15 @@ struct Now {
     busy: AtomicU32,
     unacknowledged: AtomicU64,
     connected: AtomicBool,
+    /// By endpoint: what adaptive concurrency found, and whether its circuit breaker is open.
+    limits: Mutex<BTreeMap<String, (Option<u64>, bool)>>,
+}
+
+impl Now {
+    /// It is consistent even if a holder of the lock panicked.
+    fn limits(&self) -> MutexGuard<'_, BTreeMap<String, (Option<u64>, bool)>> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Worker {
@@ -74,6 +83,18 @@ impl Worker {
             let (slots, busy) = (read.slots.load(Ordering::Relaxed), read.busy.load(Ordering::Relaxed));
             to.observe(f64::from(busy), &[KeyValue::new(STATE, "busy")]);
             to.observe(f64::from(slots.saturating_sub(busy)), &[KeyValue::new(STATE, "free")]);
+        });
+        let read = Arc::clone(&now);
+        gauge(meter, &catalogue::LIMIT_CONCURRENCY, move |to| {
+            for (endpoint, (level, _)) in &*read.limits() {
+                level.iter().for_each(|level| to.observe(*level as f64, &[KeyValue::new(ENDPOINT, endpoint.clone())]));
+            }
+        });
+        let read = Arc::clone(&now);
+        gauge(meter, &catalogue::BREAKER_OPEN, move |to| {
+            for (endpoint, (_, open)) in &*read.limits() {
+                to.observe(f64::from(u8::from(*open)), &[KeyValue::new(ENDPOINT, endpoint.clone())]);
+            }
         });
         let read = Arc::clone(&now);
         gauge(meter, &catalogue::UNACKNOWLEDGED, move |to| {
@@ -111,6 +132,13 @@ impl Worker {
         if let Some(worker) = &self.0 {
             worker.now.slots.store(slots, Ordering::Relaxed);
             worker.now.busy.store(busy, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets how an endpoint is: what adaptive concurrency found, and whether its circuit breaker is open.
+    pub fn limit(&self, endpoint: &str, level: Option<u64>, open: bool) {
+        if let Some(worker) = &self.0 {
+            worker.now.limits().insert(endpoint.to_owned(), (level, open));
         }
     }
 

@@ -11,7 +11,7 @@ fn limit(requests: u32, tokens: u64, concurrency: u32, burst: u32) -> Arc<Limite
         &Settings {
             requests_per_minute: NonZeroU32::new(requests),
             tokens_per_minute: NonZeroU64::new(tokens),
-            concurrency: NonZeroU32::new(concurrency),
+            concurrency: NonZeroU32::new(concurrency).map(Concurrency::Calls),
             burst: NonZeroU32::new(burst),
             learn: true,
             ..Settings::default()
