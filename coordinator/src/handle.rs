@@ -173,6 +173,14 @@ impl<S: Store> Handle<S> {
         self.ask(|reply| Command::SetRate { run, group, rate, reply }).await
     }
 
+    /// Deletes a run that is not running. Its rows are removed soon.
+    pub(crate) async fn delete(&self, run: &RunId) -> Result<(), Error> {
+        self.store.delete_run(run).await?;
+        tracing::info!(%run, "a run is deleted");
+        tokio::spawn(sweep(Arc::clone(&self.store)));
+        Ok(())
+    }
+
     pub(crate) async fn workers(&self) -> Result<Vec<WorkerShown>, Error> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Workers { reply }).await?;
@@ -192,5 +200,24 @@ impl<S: Store> Handle<S> {
 
     async fn send(&self, command: Command) -> Result<(), Error> {
         self.commands.send(command).await.map_err(|_| Error::Stopped)
+    }
+}
+
+/// Rows of deleted runs that are removed in one transaction: workers wait for it.
+const SWEPT_ROWS: u32 = 200;
+/// So that other writers come in between.
+const BETWEEN_SWEEPS: Duration = Duration::from_millis(20);
+
+/// Removes what deleted runs left in the store.
+pub async fn sweep<S: Store>(store: Arc<S>) {
+    loop {
+        match store.sweep(SWEPT_ROWS).await {
+            Ok(true) => tokio::time::sleep(BETWEEN_SWEEPS).await,
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(%error, "failed to remove a deleted run; the coordinator tries again when it starts");
+                return;
+            }
+        }
     }
 }

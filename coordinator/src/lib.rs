@@ -24,7 +24,7 @@ pub use config::{Config, Reclaim, Timing};
 pub use coordinator::Coordinator;
 pub use dispatcher::Error;
 pub use gate::{Gate, Visitor};
-pub use handle::Handle;
+pub use handle::{Handle, sweep};
 pub use line::{Elsewhere, Line};
 pub use observers::Observers;
 pub use progress::Progress;

@@ -19,6 +19,7 @@ use self::{access::Guarded, certificates::Certificates, people::People, workers:
 use crate::{Clock, Gate, Handle};
 
 mod access;
+mod attempts;
 mod batch;
 mod certificates;
 mod front;
@@ -29,7 +30,7 @@ mod readable;
 mod relay;
 mod relayed;
 mod status;
-mod transcripts;
+pub mod transcripts;
 mod workers;
 
 pub use front::{Front, Place, Switch};

@@ -34,6 +34,12 @@ pub fn size_of_batch(batch: &v1::Batch) -> usize {
     prost::Message::encoded_len(batch)
 }
 
+/// The size of an attempt on the wire.
+#[must_use]
+pub fn size_of_attempt(attempt: &v1::OtherAttempt) -> usize {
+    prost::Message::encoded_len(attempt)
+}
+
 /// The encoded size of an exported trial.
 #[must_use]
 pub fn size_of_exported(trial: &v1::ExportedTrial) -> usize {

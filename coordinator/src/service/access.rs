@@ -32,7 +32,11 @@ fn allowed(path: &str) -> Option<Allowed> {
         ("gabfest.v1.Coordinator", "Join" | "Work") => PLAY,
         // To read a report, a person needs the plan of its run.
         ("gabfest.v1.Coordinator", "GetPlan") => Allowed::Roles(&Role::ALL),
-        ("gabfest.v1.Runs", "Watch" | "List" | "GetSummary" | "Export" | "ListWorkers") => READ,
+        (
+            "gabfest.v1.Runs",
+            "Watch" | "List" | "GetSummary" | "Export" | "GetAttempts" | "GetSpend" | "ListWorkers",
+        ) => READ,
+        ("gabfest.v1.Runs", "Delete") => Allowed::Roles(&[Role::Admin]),
         ("gabfest.v1.Runs", "Submit" | "Cancel" | "Resume" | "Pause" | "SetSlots" | "SetRate") => STEER,
         ("gabfest.v1.Certificates", "Exchange") => Allowed::Anybody,
         ("gabfest.v1.Certificates", "Renew") => Allowed::Known,

@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
-use super::{batch::check_spend, status::status, transcripts::Transcripts};
+use super::{attempts, batch::check_spend, status::status, transcripts::Transcripts};
 use crate::{Error, Handle, Progress, dispatcher::command::WorkerShown};
 
 /// Between two messages of a watched run.
@@ -153,6 +153,29 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
     async fn list_workers(&self, _: Request<v1::ListWorkersRequest>) -> Result<Response<v1::ListWorkersReply>, Status> {
         let workers = self.handle.workers().await.map_err(status)?;
         Ok(Response::new(v1::ListWorkersReply { workers: workers.into_iter().map(worker_to_wire).collect() }))
+    }
+
+    async fn get_attempts(
+        &self,
+        request: Request<v1::GetAttemptsRequest>,
+    ) -> Result<Response<v1::GetAttemptsReply>, Status> {
+        let v1::GetAttemptsRequest { run, after_trial, after_epoch } = request.into_inner();
+        let after = after_trial.map(|trial| (trial, after_epoch));
+        let attempts = self.handle.store().attempts(&RunId::new(run), after, attempts::PAGE).await;
+        let attempts = attempts::page(attempts.map_err(|error| status(error.into()))?);
+        Ok(Response::new(v1::GetAttemptsReply { attempts }))
+    }
+
+    async fn get_spend(&self, request: Request<v1::GetSpendRequest>) -> Result<Response<v1::GetSpendReply>, Status> {
+        let run = RunId::new(request.into_inner().run);
+        let spend = self.handle.store().spend(&run).await.map_err(|error| status(error.into()))?;
+        Ok(Response::new(v1::GetSpendReply { spend: proto::trial::spend_to_wire(spend) }))
+    }
+
+    async fn delete(&self, request: Request<v1::DeleteRequest>) -> Result<Response<v1::DeleteReply>, Status> {
+        let run = RunId::new(request.into_inner().run);
+        self.handle.delete(&run).await.map_err(status)?;
+        Ok(Response::new(v1::DeleteReply {}))
     }
 
     async fn get_summary(

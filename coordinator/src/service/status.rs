@@ -15,7 +15,7 @@ pub(super) fn status(error: Error) -> Status {
         Error::Read(aggregate::Error::Store(error)) => match error {
             store::Error::Conflict(_) => Status::already_exists(text),
             store::Error::UnknownRun(_) => Status::not_found(text),
-            store::Error::SessionOver(_) => Status::failed_precondition(text),
+            store::Error::SessionOver(_) | store::Error::Running(_) => Status::failed_precondition(text),
             store::Error::Unwritable(_)
             | store::Error::InUse(_)
             | store::Error::Gone(_)

@@ -17,8 +17,9 @@ const READ_BYTES: usize = 1 << 20;
 /// The assumed size of a segment whose pieces are unknown; workers send no batch much larger.
 const SEGMENT_BYTES: usize = 256 << 10;
 
+/// The trials of a run, read from its store.
 #[derive(Debug)]
-pub(super) struct Transcripts<S> {
+pub struct Transcripts<S> {
     store: Arc<S>,
     run: RunId,
     next: u64,
@@ -27,12 +28,16 @@ pub(super) struct Transcripts<S> {
 }
 
 impl<S: Store> Transcripts<S> {
-    pub(super) fn new(store: Arc<S>, run: RunId, first: u64) -> Self {
+    /// Trials from number `first` on.
+    pub fn new(store: Arc<S>, run: RunId, first: u64) -> Self {
         Self { store, run, next: first, page: VecDeque::new(), read: VecDeque::new() }
     }
 
     /// The next trial that has ended; `None` after the last.
-    pub(super) async fn next(&mut self) -> Result<Option<v1::ExportedTrial>, Error> {
+    ///
+    /// # Errors
+    /// The store cannot be read. Words of a trial that cannot be read are no error: the trial says so.
+    pub async fn next(&mut self) -> Result<Option<v1::ExportedTrial>, Error> {
         if self.read.is_empty() {
             self.read().await?;
         }

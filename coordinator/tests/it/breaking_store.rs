@@ -6,7 +6,7 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use store::{
-    Account, Commit, Committed, Drawn, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store, StoredAttempt, StoredTrial,
 };
 
 #[derive(Debug, Default)]
@@ -131,6 +131,19 @@ impl Store for BreakingStore {
 
     async fn trials(&self, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {
         self.memory.trials(run, first, limit).await
+    }
+
+    async fn attempts(&self, run: &RunId, after: Option<(u64, u32)>, limit: u32) -> Result<Vec<StoredAttempt>, Error> {
+        self.memory.attempts(run, after, limit).await
+    }
+
+    async fn delete_run(&self, run: &RunId) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.delete_run(run).await
+    }
+
+    async fn sweep(&self, limit: u32) -> Result<bool, Error> {
+        self.memory.sweep(limit).await
     }
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {

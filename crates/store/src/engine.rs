@@ -7,8 +7,7 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Postgres, Recovered, RunRow, Slice, Sqlite, Store,
-    StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Postgres, Recovered, RunRow, Slice, Sqlite, Store, StoredAttempt, StoredTrial,
 };
 
 /// One of the engines with files or a server. The program contains its coordinator once for both.
@@ -148,6 +147,18 @@ impl Store for Engine {
 
     async fn trials(&self, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {
         hand!(self.trials(run, first, limit))
+    }
+
+    async fn attempts(&self, run: &RunId, after: Option<(u64, u32)>, limit: u32) -> Result<Vec<StoredAttempt>, Error> {
+        hand!(self.attempts(run, after, limit))
+    }
+
+    async fn delete_run(&self, run: &RunId) -> Result<(), Error> {
+        hand!(self.delete_run(run))
+    }
+
+    async fn sweep(&self, limit: u32) -> Result<bool, Error> {
+        hand!(self.sweep(limit))
     }
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {

@@ -4,6 +4,7 @@
 //! [`sqlite`] is the embedded default, [`postgres`] is for coordinators on several machines; simulations use [`memory`].
 //! [`engine`] picks one of the first two by address.
 
+mod attempt_columns;
 mod counting;
 pub mod days;
 pub mod engine;
@@ -11,12 +12,14 @@ mod lease_columns;
 mod losses;
 pub mod memory;
 pub mod money;
+mod packing;
 mod piece_columns;
 pub mod postgres;
 mod ranges;
 mod refusal;
 pub mod rows;
 mod run_columns;
+mod schema;
 pub mod sqlite;
 pub mod store;
 mod trial_columns;
@@ -28,7 +31,9 @@ pub use memory::Memory;
 pub use money::{Account, Ledger, Slice};
 pub use postgres::{Candidate, Hold, Holder, Postgres};
 pub use rows::{
-    Commit, Committed, EndedTrial, Lease, Losses, Moved, Part, Piece, Recovered, RunRow, SegmentRow, StoredTrial,
+    AttemptEnd, Commit, Committed, EndedTrial, Lease, Losses, Moved, Part, Piece, Recovered, RunRow, SegmentRow,
+    StoredAttempt, StoredTrial,
 };
+pub use schema::{Schema, SchemaStep};
 pub use sqlite::Sqlite;
 pub use store::{Error, GONE, Store};

@@ -15,8 +15,7 @@ use scenario::{Digest, RunId};
 
 use self::state::{Lost, Run, Session, State, index};
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial, days,
-    losses, ranges,
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredAttempt, StoredTrial, days, losses, ranges,
 };
 
 #[derive(Debug, Default)]
@@ -45,11 +44,13 @@ impl Store for Memory {
         }
         state.plans.entry(run.plan_digest.clone()).or_insert_with(|| Bytes::copy_from_slice(plan));
         let (trials, lost, spend) = (BTreeMap::new(), BTreeMap::new(), run.preflight.clone());
+        let replaced = BTreeMap::new();
         let (unsettled, load_began_at, runner, decisions) = (Usd::default(), None, Runner::default(), Vec::new());
         let run = Run {
             row: run.clone(),
             trials,
             lost,
+            replaced,
             spend,
             unsettled,
             load_began_at,
@@ -228,7 +229,7 @@ impl Store for Memory {
         Ok(drawn)
     }
 
-    async fn release(&self, session: u64, trials: &[Lease], begun: bool, _at: i64) -> Result<(), Error> {
+    async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {
         let mut state = self.state();
         let Some(of) = state.session_mut(session) else { return Ok(()) };
         let live = std::mem::take(&mut of.leases);
@@ -248,7 +249,7 @@ impl Store for Memory {
             }
         }
         for (run, number, epoch) in given_up.into_iter().filter(|_| begun) {
-            let lost = Lost { session, begun: true, proof: false, given_up: true, at: 0 };
+            let lost = Lost { session, begun: true, proof: false, given_up: true, at };
             state.run_mut(&run)?.lost.entry((number, epoch)).or_insert(lost);
         }
         Ok(())
@@ -355,6 +356,36 @@ impl Store for Memory {
         let state = self.state();
         let trials = state.run(run)?.trials.range(first..);
         Ok(trials.take(limit as usize).map(|(_, kept)| kept.stored.clone()).collect())
+    }
+
+    async fn attempts(&self, run: &RunId, after: Option<(u64, u32)>, limit: u32) -> Result<Vec<StoredAttempt>, Error> {
+        let state = self.state();
+        let attempts = state.run(run)?.attempts();
+        let behind = attempts.into_iter().filter(|(key, _)| after.is_none_or(|after| *key > after));
+        Ok(behind.take(limit as usize).map(|(_, attempt)| attempt).collect())
+    }
+
+    async fn delete_run(&self, run: &RunId) -> Result<(), Error> {
+        let mut state = self.state();
+        let leases = state.sessions.iter().filter(|session| !session.over).flat_map(|session| session.leases.values());
+        let held = leases.filter(|lease| lease.run == *run).any(|lease| !state.unfinished(lease).is_empty());
+        if held || state.run(run)?.row.state == RunState::Running {
+            return Err(Error::Running(run.clone()));
+        }
+        state.runs.remove(run);
+        let State { plans, runs, .. } = &mut *state;
+        plans.retain(|digest, _| runs.values().any(|run| run.row.plan_digest == *digest));
+        for session in &mut state.sessions {
+            session.leases.retain(|_, lease| lease.run != *run);
+            for (_, pieces) in session.segments.iter_mut().filter(|(of, _)| of == run) {
+                pieces.clear();
+            }
+        }
+        Ok(())
+    }
+
+    async fn sweep(&self, _limit: u32) -> Result<bool, Error> {
+        Ok(false)
     }
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {

@@ -7,9 +7,11 @@
 //! Lock order: the duty, the session, the run, then the rows of the run. Each method is one transaction. A method that lost
 //! its connection is repeated, and each can be: those whose answer would differ the second time take `again`.
 
+mod attempts;
 mod candidate;
 mod commit;
 mod days;
+mod deleting;
 mod duty;
 mod leases;
 mod money;
@@ -17,6 +19,7 @@ mod open;
 mod pieces;
 mod results;
 mod runs;
+mod schema;
 mod server;
 mod sessions;
 mod spend;
@@ -28,7 +31,8 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store, StoredAttempt,
+    StoredTrial,
 };
 
 pub use candidate::Candidate;
@@ -47,6 +51,27 @@ impl Postgres {
     /// The search path of the connection decides the schema, `?options[search_path]=gabfest` in an address.
     pub async fn open(address: &str, holder: &str) -> Result<Self, Error> {
         Candidate::connect(address).await?.take(holder, "").await
+    }
+
+    /// Opens the store at `address` to read, beside a coordinator that holds it. Every write is [`Error::Gone`].
+    /// [`Error::Version`] if its schema is not this program's: nothing is migrated.
+    pub async fn read(address: &str) -> Result<Self, Error> {
+        let pool = open::connect(address).await?;
+        let schema = schema::of(&pool).await?;
+        if let Some(step) = schema.pending.first() {
+            let hint = "`gabfest store migrate` brings it to this version";
+            let from = step.version;
+            return Err(Error::Version(format!("the store in PostgreSQL lacks schema {from}; {hint}")));
+        }
+        Ok(Self { server: server::Server { pool, duty: duty::Duty::none() } })
+    }
+
+    /// Which steps the schema at `address` lacks. [`Error::Version`] if a newer program made it.
+    pub async fn schema(address: &str) -> Result<Schema, Error> {
+        let pool = open::connect(address).await?;
+        let schema = schema::of(&pool).await;
+        pool.close().await;
+        schema
     }
 
     /// Lets the next coordinator open the store at once. Later writes are refused.
@@ -160,6 +185,18 @@ impl Store for Postgres {
 
     async fn trials(&self, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {
         self.server.patiently(move |_| results::trials(&self.server.pool, run, first, limit)).await
+    }
+
+    async fn attempts(&self, run: &RunId, after: Option<(u64, u32)>, limit: u32) -> Result<Vec<StoredAttempt>, Error> {
+        self.server.patiently(move |_| attempts::read(&self.server.pool, run, after, limit)).await
+    }
+
+    async fn delete_run(&self, run: &RunId) -> Result<(), Error> {
+        self.server.patiently(move |again| deleting::delete(&self.server, run, again)).await
+    }
+
+    async fn sweep(&self, limit: u32) -> Result<bool, Error> {
+        self.server.patiently(move |_| deleting::sweep(&self.server, limit)).await
     }
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {

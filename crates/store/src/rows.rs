@@ -174,6 +174,31 @@ impl StoredTrial {
     }
 }
 
+/// An attempt at a trial that does not count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredAttempt {
+    pub number: u64,
+    pub epoch: u32,
+    pub session: u64,
+    pub end: AttemptEnd,
+}
+
+/// What became of an attempt that does not count.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AttemptEnd {
+    /// It was lost with its session, or given up by its worker.
+    Lost {
+        /// It had begun.
+        begun: bool,
+        /// Its worker gave it up, and did not crash.
+        given_up: bool,
+        /// Unix milliseconds.
+        at: i64,
+    },
+    /// It ended, and a later attempt replaced it. Without its past.
+    Replaced(Box<Trial>),
+}
+
 /// How often a trial was lost with its worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Losses {

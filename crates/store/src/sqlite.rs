@@ -7,8 +7,10 @@
 //! not in SQLite, whose busy handler polls. Readers have their own pool and never wait for the writer (write-ahead
 //! log). A method takes the writer last, after everything that can be prepared without it.
 
+mod attempts;
 mod commit;
 mod days;
+mod deleting;
 mod file_identity;
 mod leases;
 mod money;
@@ -31,7 +33,7 @@ use scenario::{Digest, RunId};
 use sqlx::SqlitePool;
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store, StoredAttempt, StoredTrial,
 };
 
 #[derive(Debug)]
@@ -56,6 +58,12 @@ impl Sqlite {
     #[must_use]
     pub fn counting_days_in(self, path: PathBuf) -> Self {
         Self { days: Some(path), ..self }
+    }
+
+    /// Which steps the schema of the store at `path` lacks; a store that is open elsewhere can be asked too.
+    /// [`Error::Version`] if a newer program made it, or if it is no store.
+    pub async fn schema(path: &Path) -> Result<Schema, Error> {
+        open::schema(path).await
     }
 
     /// Waits until everything is written back into the one file. Dropping a store loses nothing either.
@@ -166,6 +174,18 @@ impl Store for Sqlite {
 
     async fn trials(&self, run: &RunId, first: u64, limit: u32) -> Result<Vec<StoredTrial>, Error> {
         results::trials(&self.readers, run, first, limit).await
+    }
+
+    async fn attempts(&self, run: &RunId, after: Option<(u64, u32)>, limit: u32) -> Result<Vec<StoredAttempt>, Error> {
+        attempts::read(&self.readers, run, after, limit).await
+    }
+
+    async fn delete_run(&self, run: &RunId) -> Result<(), Error> {
+        deleting::delete(self.writer.begin().await?, run).await
+    }
+
+    async fn sweep(&self, limit: u32) -> Result<bool, Error> {
+        deleting::sweep(self.writer.begin().await?, limit).await
     }
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Account, Commit, Committed, Drawn, Lease, Moved, Piece, Recovered, RunRow, Slice, StoredTrial};
+use crate::{Account, Commit, Committed, Drawn, Lease, Moved, Piece, Recovered, RunRow, Slice, StoredAttempt, StoredTrial};
 
 /// The storage of runs. Times are arguments (unix milliseconds), never read here.
 ///
@@ -129,10 +129,26 @@ pub trait Store: Send + Sync + 'static {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<StoredTrial>, Error>> + Send;
 
+    /// The attempts that do not count, behind `after` (trial, epoch), ascending, at most `limit`. An attempt whose record
+    /// cannot be read is an unreadable trial. Ends that were replaced before version 0.2.0 are unknown.
+    fn attempts(
+        &self,
+        run: &RunId,
+        after: Option<(u64, u32)>,
+        limit: u32,
+    ) -> impl Future<Output = Result<Vec<StoredAttempt>, Error>> + Send;
+
     /// The pieces of sessions (session, piece), one for each request, without reading others. Empty if there is none,
     /// or if the segment belongs to another run: a session serves several runs, and a segment identifies its trials by
     /// number alone.
     fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> impl Future<Output = Result<Vec<Bytes>, Error>> + Send;
+
+    /// Deletes a run that is not running: nobody sees it any more, and its id is free. [`Store::sweep`] removes its rows.
+    /// [`Error::Running`] if it is running, or if a worker still holds trials of it.
+    fn delete_run(&self, run: &RunId) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Removes about `limit` rows of deleted runs. Returns whether there are more.
+    fn sweep(&self, limit: u32) -> impl Future<Output = Result<bool, Error>> + Send;
 
     /// The usage of all attempts.
     fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;
@@ -152,6 +168,8 @@ pub enum Error {
     Conflict(RunId),
     #[error("run {0} is unknown")]
     UnknownRun(RunId),
+    #[error("run {0} is running")]
+    Running(RunId),
     #[error("session {0} is over")]
     SessionOver(u64),
     /// Another process has the store open.

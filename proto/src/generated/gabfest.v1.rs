@@ -815,6 +815,58 @@ pub struct ExportedTrial {
     #[prost(string, tag = "3")]
     pub unreadable: ::prost::alloc::string::String,
 }
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetAttemptsRequest {
+    #[prost(string, tag = "1")]
+    pub run: ::prost::alloc::string::String,
+    /// Attempts behind this one; absent: from the first.
+    #[prost(uint64, optional, tag = "2")]
+    pub after_trial: ::core::option::Option<u64>,
+    #[prost(uint32, tag = "3")]
+    pub after_epoch: u32,
+}
+/// By trial and epoch, ascending. Empty: there are no more.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetAttemptsReply {
+    #[prost(message, repeated, tag = "1")]
+    pub attempts: ::prost::alloc::vec::Vec<OtherAttempt>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct OtherAttempt {
+    #[prost(uint64, tag = "1")]
+    pub trial: u64,
+    #[prost(uint32, tag = "2")]
+    pub epoch: u32,
+    /// Of an attempt that was lost with its worker.
+    #[prost(bool, tag = "3")]
+    pub begun: bool,
+    /// Its worker gave it up, and did not crash.
+    #[prost(bool, tag = "4")]
+    pub given_up: bool,
+    /// In Unix milliseconds.
+    #[prost(int64, tag = "5")]
+    pub lost_at: i64,
+    /// How it ended, if a later attempt replaced it. Absent of a lost one.
+    #[prost(message, optional, tag = "6")]
+    pub replaced: ::core::option::Option<Trial>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetSpendRequest {
+    #[prost(string, tag = "1")]
+    pub run: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetSpendReply {
+    #[prost(message, repeated, tag = "1")]
+    pub spend: ::prost::alloc::vec::Vec<SpendEntry>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteRequest {
+    #[prost(string, tag = "1")]
+    pub run: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteReply {}
 /// One piece per attempt. The coordinator stores pieces separately, so that a trial can be read without the others.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Segment {
@@ -2107,6 +2159,69 @@ pub mod runs_client {
             req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Export"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// The attempts of a run that do not count: lost, or replaced by a later one. A page at a time.
+        pub async fn get_attempts(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetAttemptsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetAttemptsReply>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/gabfest.v1.Runs/GetAttempts",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("gabfest.v1.Runs", "GetAttempts"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// What all attempts of a run used and cost.
+        pub async fn get_spend(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetSpendRequest>,
+        ) -> std::result::Result<tonic::Response<super::GetSpendReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/gabfest.v1.Runs/GetSpend");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "GetSpend"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Deletes a run that is not running, with everything that the coordinator keeps of it.
+        pub async fn delete(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteRequest>,
+        ) -> std::result::Result<tonic::Response<super::DeleteReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/gabfest.v1.Runs/Delete");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("gabfest.v1.Runs", "Delete"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Workers that are connected, or were recently.
         pub async fn list_workers(
             &mut self,
@@ -2208,6 +2323,24 @@ pub mod runs_server {
             &self,
             request: tonic::Request<super::ExportRequest>,
         ) -> std::result::Result<tonic::Response<Self::ExportStream>, tonic::Status>;
+        /// The attempts of a run that do not count: lost, or replaced by a later one. A page at a time.
+        async fn get_attempts(
+            &self,
+            request: tonic::Request<super::GetAttemptsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetAttemptsReply>,
+            tonic::Status,
+        >;
+        /// What all attempts of a run used and cost.
+        async fn get_spend(
+            &self,
+            request: tonic::Request<super::GetSpendRequest>,
+        ) -> std::result::Result<tonic::Response<super::GetSpendReply>, tonic::Status>;
+        /// Deletes a run that is not running, with everything that the coordinator keeps of it.
+        async fn delete(
+            &self,
+            request: tonic::Request<super::DeleteRequest>,
+        ) -> std::result::Result<tonic::Response<super::DeleteReply>, tonic::Status>;
         /// Workers that are connected, or were recently.
         async fn list_workers(
             &self,
@@ -2726,6 +2859,135 @@ pub mod runs_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/gabfest.v1.Runs/GetAttempts" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetAttemptsSvc<T: Runs>(pub Arc<T>);
+                    impl<T: Runs> tonic::server::UnaryService<super::GetAttemptsRequest>
+                    for GetAttemptsSvc<T> {
+                        type Response = super::GetAttemptsReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetAttemptsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Runs>::get_attempts(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetAttemptsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/gabfest.v1.Runs/GetSpend" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetSpendSvc<T: Runs>(pub Arc<T>);
+                    impl<T: Runs> tonic::server::UnaryService<super::GetSpendRequest>
+                    for GetSpendSvc<T> {
+                        type Response = super::GetSpendReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetSpendRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Runs>::get_spend(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetSpendSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/gabfest.v1.Runs/Delete" => {
+                    #[allow(non_camel_case_types)]
+                    struct DeleteSvc<T: Runs>(pub Arc<T>);
+                    impl<T: Runs> tonic::server::UnaryService<super::DeleteRequest>
+                    for DeleteSvc<T> {
+                        type Response = super::DeleteReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::DeleteRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Runs>::delete(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = DeleteSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

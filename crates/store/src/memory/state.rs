@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use record::{
-    Usd,
+    Trial, Usd,
     call::Spend,
     decision::Decision,
     runner::Runner,
@@ -13,7 +13,7 @@ use record::{
 };
 use scenario::{Digest, RunId};
 
-use crate::{Error, Lease, Ledger, Part, Piece, RunRow, Slice, StoredTrial};
+use crate::{AttemptEnd, Error, Lease, Ledger, Part, Piece, RunRow, Slice, StoredAttempt, StoredTrial};
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -31,6 +31,8 @@ pub(super) struct Run {
     pub(super) trials: BTreeMap<u64, Kept>,
     /// By trial and epoch.
     pub(super) lost: BTreeMap<(u64, u32), Lost>,
+    /// Ends that a later attempt replaced, with their sessions.
+    pub(super) replaced: BTreeMap<(u64, u32), (u64, Trial)>,
     pub(super) spend: Spend,
     pub(super) unsettled: Usd,
     pub(super) load_began_at: Option<i64>,
@@ -57,7 +59,7 @@ pub(super) struct Lost {
     pub(super) proof: bool,
     /// Its worker gave it up, and did not crash.
     pub(super) given_up: bool,
-    /// In Unix milliseconds; 0 if it was given up.
+    /// In Unix milliseconds.
     pub(super) at: i64,
 }
 
@@ -178,8 +180,25 @@ impl Run {
             }
         };
         self.row.exhausted |= stored.trial.is_exhausted();
-        self.trials.insert(number, Kept { stored, left, replaced });
+        if let Some(before) = self.trials.insert(number, Kept { stored, left, replaced }) {
+            let StoredTrial { trial, session, .. } = before.stored;
+            self.replaced.insert((number, trial.epoch), (session, Trial { past: Past::default(), ..trial }));
+        }
         true
+    }
+
+    /// The attempts that do not count, by trial and epoch.
+    pub(super) fn attempts(&self) -> BTreeMap<(u64, u32), StoredAttempt> {
+        let lost = self.lost.iter().map(|(key, lost)| {
+            let Lost { session, begun, given_up, at, proof: _ } = *lost;
+            (*key, session, AttemptEnd::Lost { begun, given_up, at })
+        });
+        let replaced = self.replaced.iter();
+        let replaced =
+            replaced.map(|(key, (session, trial))| (*key, *session, AttemptEnd::Replaced(Box::new(trial.clone()))));
+        let attempt =
+            |((number, epoch), session, end)| ((number, epoch), StoredAttempt { number, epoch, session, end });
+        lost.chain(replaced).map(attempt).collect()
     }
 }
 

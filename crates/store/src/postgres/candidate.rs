@@ -5,7 +5,7 @@ use sqlx::PgPool;
 use super::{
     Postgres,
     duty::{self, Duty, Holder},
-    open,
+    open, schema,
     server::Server,
 };
 use crate::Error;
@@ -32,7 +32,7 @@ impl Candidate {
         if !open::has_tables(&self.pool).await? {
             open::migrate(&self.pool).await?;
         }
-        open::check_schema(&self.pool).await?;
+        schema::of(&self.pool).await?;
         let duty = Duty::take(&self.pool, name).await?;
         // Only now: an older holder used the tables as they were.
         open::migrate(&self.pool).await?;

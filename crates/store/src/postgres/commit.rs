@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Commit, Committed, EndedTrial, Error,
     counting::{End, code, exhausted, not_kept, outcome},
+    packing::{PIECES_AT_A_TIME, Packer},
     piece_columns,
     store::gap,
     values::{bound, integer, json},
@@ -47,8 +48,14 @@ struct Round {
 impl Encoded {
     pub(super) async fn of(commit: &Commit) -> Result<Self, Error> {
         let (unwritten, earlier) = not_kept(commit)?;
-        let pieces = commit.segment.pieces.iter().zip(0_u32..);
-        let pieces = pieces.map(|(piece, place)| if unwritten.contains(&place) { Vec::new() } else { piece.to_vec() });
+        let mut packer = Packer::new()?;
+        let mut packed = Vec::with_capacity(commit.segment.pieces.len());
+        for (piece, place) in commit.segment.pieces.iter().zip(0_u32..) {
+            if place > 0 && place.is_multiple_of(PIECES_AT_A_TIME) {
+                tokio::task::yield_now().await;
+            }
+            packed.push(if unwritten.contains(&place) { Vec::new() } else { packer.pack(piece)? });
+        }
         let mut rounds: Vec<Round> = Vec::new();
         let mut named: BTreeMap<u64, usize> = BTreeMap::new();
         for (place, EndedTrial { trial, pieces, kept }) in commit.ended.iter().enumerate() {
@@ -74,7 +81,7 @@ impl Encoded {
         Ok(Self {
             session: bound(commit.session),
             sequence: integer(commit.sequence)?,
-            pieces: pieces.collect(),
+            pieces: packed,
             rounds,
             forgotten: earlier.into_iter().map(|(sequence, place)| (sequence, place.cast_signed())).unzip(),
         })

@@ -119,6 +119,11 @@ impl Duty {
         self.renewed.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
+    /// Of a reader: nothing can be written.
+    pub(super) fn none() -> Self {
+        Self { epoch: 0, lost: Arc::new(AtomicBool::new(true)), renewing: tokio::spawn(async {}) }
+    }
+
     /// Keeps others from taking over before this transaction ends.
     pub(super) async fn hold(&self, writing: &mut PgConnection) -> Result<(), Error> {
         self.check()?;

@@ -9,6 +9,7 @@ use sqlx::{
     query_scalar,
 };
 
+use super::schema;
 use crate::{Error, refusal};
 
 /// Of one coordinator. Its writes follow each other; the others are for readers.
@@ -32,22 +33,9 @@ pub(super) async fn connect(address: &str) -> Result<PgPool, Error> {
         let version: String = query_scalar("select current_setting('server_version')").fetch_one(&pool).await?;
         return Err(Error::Version(format!("the store is PostgreSQL {version}; gabfest needs 14 or later")));
     }
-    check_schema(&pool).await?;
+    // An older schema is no error: its holder may still use it.
+    schema::of(&pool).await?;
     Ok(pool)
-}
-
-/// [`Error::Version`] if a newer gabfest made the tables. An older schema is no error: its holder may still use it.
-pub(super) async fn check_schema(pool: &PgPool) -> Result<(), Error> {
-    let there: bool = query_scalar("select to_regclass('_sqlx_migrations') is not null").fetch_one(pool).await?;
-    if !there {
-        return Ok(());
-    }
-    let newest: Option<i64> = query_scalar("select max(version) from _sqlx_migrations").fetch_one(pool).await?;
-    let known = migrations().iter().map(|migration| migration.version).max().unwrap_or_default();
-    match newest {
-        Some(newest) if newest > known => Err(named(refusal::newer(Some((newest, known))))),
-        _ => Ok(()),
-    }
 }
 
 pub(super) async fn has_tables(pool: &PgPool) -> Result<bool, Error> {
@@ -59,14 +47,14 @@ pub(super) async fn migrate(pool: &PgPool) -> Result<(), Error> {
     migrations().run(pool).await.map_err(refusal::of_migration).map_err(named)
 }
 
-fn named(error: Error) -> Error {
+pub(super) fn named(error: Error) -> Error {
     match error {
         Error::Version(reason) => Error::Version(format!("the store in PostgreSQL {reason}")),
         other => other,
     }
 }
 
-fn migrations() -> Migrator {
+pub(super) fn migrations() -> Migrator {
     let migration = |version, name: &'static str, sql: &'static str| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
@@ -75,5 +63,6 @@ fn migrations() -> Migrator {
         migration(2, "money", include_str!("../../migrations/postgres/2_money.sql")),
         migration(3, "peers", include_str!("../../migrations/postgres/3_peers.sql")),
         migration(4, "days", include_str!("../../migrations/postgres/4_days.sql")),
+        migration(5, "exports", include_str!("../../migrations/postgres/5_exports.sql")),
     ])
 }

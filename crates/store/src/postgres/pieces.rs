@@ -5,7 +5,7 @@ use scenario::RunId;
 use sqlx::{PgPool, query_as};
 
 use super::runs;
-use crate::{Error, Part, Piece, values::bound};
+use crate::{Error, Part, Piece, packing::unpacked_or_broken, values::bound};
 
 pub(super) async fn read(pool: &PgPool, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
     let run = runs::key(pool, run).await?;
@@ -32,13 +32,15 @@ pub(super) async fn read(pool: &PgPool, run: &RunId, asked: &[(u64, Piece)]) -> 
     .bind(run)
     .fetch_all(pool)
     .await?;
-    let mut found: Vec<Vec<Vec<u8>>> = vec![Vec::new(); asked.len()];
+    let mut found: Vec<Vec<Bytes>> = vec![Vec::new(); asked.len()];
     for (key, payload) in rows {
         let place = usize::try_from(key - 1).ok().and_then(|place| found.get_mut(place));
-        place.ok_or_else(|| Error::Failed("a piece that was not requested".to_owned()))?.push(payload);
+        place
+            .ok_or_else(|| Error::Failed("a piece that was not requested".to_owned()))?
+            .push(unpacked_or_broken(payload.into()));
     }
     let joined = found.into_iter().map(|mut pieces| match pieces.len() {
-        1 => pieces.remove(0).into(),
+        1 => pieces.remove(0),
         _ => pieces.concat().into(),
     });
     Ok(joined.collect())

@@ -64,7 +64,7 @@ pub(super) async fn one(pool: &PgPool, run: &RunId) -> Result<Option<RunRow>, Er
 pub(super) async fn all(pool: &PgPool) -> Result<Vec<RunRow>, Error> {
     let all: Vec<Columns> = query_as(
         r#"select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight, max_cost_nanos
-         from run order by started_at desc, id collate "C" desc"#,
+         from run where not deleted order by started_at desc, id collate "C" desc"#,
     )
     .fetch_all(pool)
     .await?;

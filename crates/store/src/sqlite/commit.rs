@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use record::{compact_json, trial::Past};
 use sqlx::{query, query_as};
 
@@ -13,6 +12,7 @@ use super::{leases, money, runs, spend::add_spend, writer::Writing};
 use crate::{
     Commit, Committed, EndedTrial, Error,
     counting::{End, code, exhausted, not_kept, outcome},
+    packing::{PIECES_AT_A_TIME, Packer},
     piece_columns,
     store::gap,
     values::{bound, integer, json},
@@ -41,13 +41,17 @@ pub(super) struct Encoded {
 
 impl Encoded {
     pub(super) async fn of(commit: &Commit) -> Result<Self, Error> {
-        let mut words = Vec::with_capacity(commit.segment.pieces.iter().map(Bytes::len).sum());
+        let mut words = Vec::new();
         let mut pieces = Vec::with_capacity(commit.segment.pieces.len());
         let (unwritten, forgotten) = not_kept(commit)?;
+        let mut packer = Packer::new()?;
         for (piece, place) in commit.segment.pieces.iter().zip(0_u32..) {
-            let piece: &[u8] = if unwritten.contains(&place) { &[] } else { piece };
+            if place > 0 && place.is_multiple_of(PIECES_AT_A_TIME) {
+                tokio::task::yield_now().await;
+            }
+            let piece = if unwritten.contains(&place) { Vec::new() } else { packer.pack(piece)? };
             pieces.push(packed(words.len(), piece.len())?);
-            words.extend_from_slice(piece);
+            words.extend_from_slice(&piece);
         }
         let mut bodies = Vec::new();
         let mut ended = Vec::with_capacity(commit.ended.len());

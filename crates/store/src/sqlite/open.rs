@@ -14,7 +14,7 @@ use sqlx::{
 };
 
 use super::{file_identity::FileIdentity, writer::Writer};
-use crate::Error;
+use crate::{Error, Schema};
 
 /// Set by the first migration: "gabf".
 const APPLICATION_ID: i64 = 0x6761_6266;
@@ -48,6 +48,26 @@ pub(super) async fn open(path: &Path) -> Result<Opened, Error> {
         .test_before_acquire(false)
         .connect_lazy_with(options.clone().create_if_missing(false).read_only(true));
     Ok(Opened { writer: Writer::new(options, connection, FileIdentity::of(path)?), readers, lock })
+}
+
+/// The schema of a file, which is only read.
+pub(super) async fn schema(path: &Path) -> Result<Schema, Error> {
+    let unreadable = |error: std::io::Error| Error::Unwritable(format!("{}: {error}", path.display()));
+    fs::metadata(path).map_err(unreadable)?;
+    let options = SqliteConnectOptions::new().filename(path).read_only(true).disable_statement_logging();
+    let read = async {
+        let mut connection = options.connect().await?;
+        whose(&mut connection).await?;
+        let known: i64 = query_scalar("select count(*) from sqlite_schema where name = '_sqlx_migrations'")
+            .fetch_one(&mut connection)
+            .await?;
+        let applied: Vec<i64> = match known {
+            0 => Vec::new(),
+            _ => query_scalar("select version from _sqlx_migrations where success").fetch_all(&mut connection).await?,
+        };
+        Schema::of(&migrations(), &applied)
+    };
+    read.await.map_err(|error| named(path, error))
 }
 
 /// Held as long as the file is open. The system releases it when the process dies.
@@ -117,5 +137,6 @@ fn migrations() -> Migrator {
         migration(10, "decisions", include_str!("../../migrations/sqlite/10_decisions.sql")),
         migration(11, "money", include_str!("../../migrations/sqlite/11_money.sql")),
         migration(12, "days", include_str!("../../migrations/sqlite/12_days.sql")),
+        migration(13, "exports", include_str!("../../migrations/sqlite/13_exports.sql")),
     ])
 }

@@ -9,6 +9,7 @@ use sqlx::{SqlitePool, query_as};
 use super::runs;
 use crate::{
     Error, Part, Piece,
+    packing::unpacked_or_broken,
     values::{bound, json},
 };
 
@@ -56,7 +57,7 @@ pub(super) async fn read(readers: &SqlitePool, run: &RunId, asked: &[(u64, Piece
         if length > payloads.len() {
             return Err(failed("a piece is shorter than its length"));
         }
-        pieces.push((key, payloads.split_to(length)));
+        pieces.push((key, unpacked_or_broken(payloads.split_to(length))));
     }
     let joined = found.into_iter().map(|mut pieces| {
         pieces.sort_unstable_by_key(|(key, _)| *key);

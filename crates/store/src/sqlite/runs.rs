@@ -66,7 +66,7 @@ pub(super) async fn one(readers: &SqlitePool, run: &RunId) -> Result<Option<RunR
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<RunRow>, Error> {
     let all: Vec<Columns> = query_as(
         "select id, name, plan_digest, seed, planned, state, started_at, ended_at, version, exhausted, preflight, max_cost_nanos
-         from run order by started_at desc, id desc",
+         from run where not deleted order by started_at desc, id desc",
     )
     .fetch_all(readers)
     .await?;

@@ -2,6 +2,7 @@
 
 mod commits;
 mod days;
+mod deleting;
 mod leases;
 mod money;
 mod reading;
@@ -52,6 +53,9 @@ on_every_store! {
         what_our_side_broke_is_played_again_as_often_as_it_may
         a_used_up_quota_waits_for_somebody_to_resume
         a_resumed_run_plays_again_what_is_named;
+    deleting:
+        attempts_that_do_not_count_are_kept
+        a_deleted_run_is_gone_and_others_stay;
     leases:
         sessions_ascend_and_end_once
         grants_are_whole_or_nothing

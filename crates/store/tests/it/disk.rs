@@ -26,6 +26,9 @@ async fn of_version_0_1_0(path: &Path) {
     Sqlite::open(path).await.unwrap().close().await.unwrap();
     let mut connection = raw(path).await;
     let statements = [
+        "drop trigger keep_replaced",
+        "drop table replaced",
+        "alter table run drop column deleted",
         "drop table piece",
         "alter table spend drop column estimated_calls",
         "alter table spend drop column tries",

@@ -71,6 +71,9 @@ enum Step {
         proof: bool,
         begun: Vec<Leased>,
     },
+    Delete {
+        run: usize,
+    },
     Reopen,
 }
 
@@ -151,6 +154,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(run, again, replays)| Step::Resume { run, again, replays }),
         2 => (1..=SESSIONS, any::<bool>(), begun())
             .prop_map(|(session, proof, begun)| Step::End { session, proof, begun }),
+        1 => run_index().prop_map(|run| Step::Delete { run }),
         1 => Just(Step::Reopen),
     ]
 }
@@ -214,6 +218,11 @@ async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
         Step::End { session, proof, begun } => {
             answer(store.end_session(*session, "lost", *proof, &leases(begun), at).await)
         }
+        Step::Delete { run } => {
+            let deleted = answer(store.delete_run(&id(RUNS[*run])).await);
+            while store.sweep(3).await.unwrap() {}
+            deleted
+        }
         Step::Reopen => String::new(),
     }
 }
@@ -230,6 +239,8 @@ async fn view<S: Store>(store: &S) -> Vec<String> {
         view.push(answer(store.recover(&run).await));
         view.push(answer(store.trials(&run, 0, u32::MAX).await));
         view.push(answer(store.trials(&run, 5, 3).await));
+        view.push(answer(store.attempts(&run, None, u32::MAX).await));
+        view.push(answer(store.attempts(&run, Some((5, 1)), 3).await));
         view.push(answer(store.spend(&run).await));
         for session in 0..=SESSIONS {
             let asked: Vec<_> = (0..9).map(|sequence| (session, piece(sequence, (sequence % 4) as u32))).collect();
