@@ -21,6 +21,7 @@ mod tests {
         ("gabfest-llm", &["gabfest-listen", "gabfest-redact"]),
         ("gabfest-store", &["gabfest-record", "gabfest-scenario"]),
         ("gabfest-history", &["gabfest-statistics"]),
+        ("gabfest-lake", &["gabfest-record", "gabfest-scenario"]),
         (
             "gabfest-telemetry",
             &["gabfest-record", "gabfest-statistics", "gabfest-scenario", "gabfest-listen", "gabfest-redact"],
@@ -85,7 +86,7 @@ mod tests {
         ("tracing-subscriber", &["gabfest-telemetry"]),
         ("opentelemetry_sdk", &["gabfest-telemetry"]),
         ("opentelemetry-otlp", &["gabfest-telemetry"]),
-        ("reqwest", &["gabfest-embed", "gabfest-telemetry", "gabfest-worker", "gabfest-bench"]),
+        ("reqwest", &["gabfest-lake", "gabfest-embed", "gabfest-telemetry", "gabfest-worker", "gabfest-bench"]),
         ("hyper", &["gabfest-bench", "gabfest-llm", "gabfest-listen"]),
         ("hyper-rustls", &["gabfest-llm"]),
         ("rcgen", &["gabfest-pki"]),
@@ -107,7 +108,9 @@ mod tests {
         ("tokenizers", &["gabfest-embed"]),
         ("zip", &["gabfest-embed"]),
         ("rust_xlsxwriter", &["gabfest-report"]),
-        ("parquet", &["gabfest-formats"]),
+        ("parquet", &["gabfest-formats", "gabfest-lake"]),
+        ("object_store", &["gabfest-lake"]),
+        ("zstd", &["gabfest-store"]),
         ("csv", &["gabfest-report", "gabfest-evaluate", "gabfest-formats"]),
     ];
 

@@ -192,3 +192,102 @@ impl Manifest {
         there(place).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use record::{Failure, FailureKind, Trial, Turn, Verdict, summary::RunState, turn::Origin};
+    use scenario::TrialId;
+
+    use super::*;
+    use crate::Ending;
+
+    fn facts(id: &str) -> Facts {
+        Facts {
+            id: id.to_owned(),
+            name: "night".to_owned(),
+            state: RunState::Finished,
+            verdict: "PASS".to_owned(),
+            started_at_ms: 1_700_000_000_000,
+            ended_at_ms: None,
+            planned: 9,
+            seed: u64::MAX,
+            plan_digest: "d".to_owned(),
+            gabfest_version: "0".to_owned(),
+            unsettled_nanos: 0,
+        }
+    }
+
+    fn trial(number: u64) -> Trial {
+        let planned = scenario::Trial {
+            number,
+            id: TrialId::new(format!("t{number}")),
+            case: 0,
+            case_id: CaseId::new("c"),
+            repeat: 0,
+            seed: u64::MAX - number,
+        };
+        Trial::unplayed(&planned, 2, Verdict::Error, Failure::new(FailureKind::JudgeFailed, "away"))
+    }
+
+    async fn export(folder: &std::path::Path, run: &str, trials: u64) -> Result<Manifest, Error> {
+        let place = Place::of(&folder.display().to_string(), run)?;
+        let bounds = Bounds { group_bytes: 32 << 10, file_bytes: 64 << 10 };
+        let axes = vec![("tone".to_owned(), "rude".to_owned()), ("budget".to_owned(), "3".to_owned())];
+        let case = Case { scenario: "s".to_owned(), axes, ..Case::default() };
+        let mut export = Export::bounded(place, facts(run), vec![case], bounds).await?;
+        for number in 0..trials {
+            let mut state = number;
+            let text: String = (0..200)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap_or(0))
+                })
+                .collect();
+            let turns = [1, 2].map(|turn| Turn::new(turn, 1, Origin::Scripted, text.clone(), 5));
+            let lost = Attempt { number, epoch: 1, ending: Ending::Lost { begun: true, given_up: false, at: 7 } };
+            let played = Played { trial: &trial(number), turns: &turns, unreadable: None, others: &[lost] };
+            export.add(&played)?;
+            if export.waits() {
+                export.upload().await?;
+            }
+            assert!(export.turns.whole.is_empty());
+        }
+        export.finish(&Spend::default()).await
+    }
+
+    fn files(folder: &std::path::Path) -> BTreeSet<String> {
+        let table = |table: std::fs::DirEntry| {
+            let name = table.file_name().to_string_lossy().into_owned();
+            let files = table
+                .path()
+                .read_dir()
+                .unwrap()
+                .map(move |file| format!("{name}/{}", file.unwrap().file_name().to_string_lossy()));
+            files.collect::<Vec<_>>()
+        };
+        let tables = folder.read_dir().unwrap().map(|entry| entry.unwrap()).filter(|entry| entry.path().is_dir());
+        tables.flat_map(table).collect()
+    }
+
+    #[tokio::test]
+    async fn a_table_has_as_many_files_as_it_needs_and_an_export_takes_the_place_of_the_last_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = export(folder.path(), "r", 900).await.unwrap();
+        let rows = |name: &str| first.tables[name].rows;
+        assert_eq!((rows("trials"), rows("turns"), rows("attempts"), rows("spend")), (900, 1_800, 1_800, 0));
+        assert!(first.tables["turns"].files.len() > 2, "{:?}", first.tables["turns"]);
+        let listed: BTreeSet<String> = first.files().map(|part| part.path.clone()).collect();
+        assert_eq!(files(folder.path()), listed);
+        let place = Place::of(&folder.path().display().to_string(), "r").unwrap();
+        assert_eq!(Manifest::at(&place).await.unwrap(), Some(first.clone()));
+        assert_eq!(export(folder.path(), "r", 900).await.unwrap(), first, "the same bytes");
+
+        let error = export(folder.path(), "other", 1).await.unwrap_err();
+        assert!(matches!(error, Error::Taken { run, .. } if run == "r"));
+        let second = export(folder.path(), "r", 3).await.unwrap();
+        let listed: BTreeSet<String> = second.files().map(|part| part.path.clone()).collect();
+        assert_eq!(files(folder.path()), listed, "the files of the first one are gone");
+        std::fs::write(folder.path().join(MANIFEST), "{}").unwrap();
+        assert!(matches!(export(folder.path(), "r", 1).await, Err(Error::Manifest { .. })));
+    }
+}

@@ -5,6 +5,7 @@
 //! [`engine`] picks one of the first two by address.
 
 mod attempt_columns;
+mod audit;
 mod counting;
 pub mod days;
 pub mod engine;
@@ -25,6 +26,8 @@ pub mod store;
 mod trial_columns;
 mod values;
 
+
+pub use audit::Fault;
 pub use days::Drawn;
 pub use engine::Engine;
 pub use memory::Memory;

@@ -9,6 +9,7 @@
 
 mod attempts;
 mod candidate;
+mod audit;
 mod commit;
 mod days;
 mod deleting;
@@ -31,8 +32,7 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store, StoredAttempt,
-    StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Fault, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store, StoredAttempt, StoredTrial,
 };
 
 pub use candidate::Candidate;
@@ -72,6 +72,11 @@ impl Postgres {
         let schema = schema::of(&pool).await;
         pool.close().await;
         schema
+    }
+
+    /// What is wrong in the tables; nothing if they are sound. Reads all of them.
+    pub async fn audit(&self) -> Result<Vec<Fault>, Error> {
+        audit::read(&self.server.pool).await
     }
 
     /// Lets the next coordinator open the store at once. Later writes are refused.

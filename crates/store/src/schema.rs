@@ -2,7 +2,7 @@
 
 use sqlx::migrate::Migrator;
 
-use crate::Error;
+use crate::{Error, refusal};
 
 /// What a store has of this program's schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +24,8 @@ impl Schema {
     /// [`Error::Version`] if a newer program made it.
     pub(crate) fn of(ours: &Migrator, applied: &[i64]) -> Result<Self, Error> {
         if applied.iter().any(|version| !ours.version_exists(*version)) {
-            let newer = "was made by a newer gabfest: use that one, or restore a backup of this version";
-            return Err(Error::Version(newer.to_owned()));
+            let known = ours.iter().map(|step| step.version).max();
+            return Err(refusal::newer(applied.iter().copied().max().zip(known)));
         }
         let pending = ours.iter().filter(|step| !applied.contains(&step.version));
         let pending = pending.map(|step| SchemaStep { version: step.version, name: step.description.to_string() });

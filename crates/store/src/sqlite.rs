@@ -8,6 +8,7 @@
 //! log). A method takes the writer last, after everything that can be prepared without it.
 
 mod attempts;
+mod audit;
 mod commit;
 mod days;
 mod deleting;
@@ -33,7 +34,7 @@ use scenario::{Digest, RunId};
 use sqlx::SqlitePool;
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store, StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Fault, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store, StoredAttempt, StoredTrial,
 };
 
 #[derive(Debug)]
@@ -64,6 +65,11 @@ impl Sqlite {
     /// [`Error::Version`] if a newer program made it, or if it is no store.
     pub async fn schema(path: &Path) -> Result<Schema, Error> {
         open::schema(path).await
+    }
+
+    /// What is wrong in the tables; nothing if they are sound. Reads all of them.
+    pub async fn audit(&self) -> Result<Vec<Fault>, Error> {
+        audit::read(&self.readers).await
     }
 
     /// Waits until everything is written back into the one file. Dropping a store loses nothing either.

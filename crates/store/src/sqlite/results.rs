@@ -85,7 +85,11 @@ fn stored(body: &str, columns: Columns) -> Result<StoredTrial, Error> {
 }
 
 pub(super) async fn spend(readers: &SqlitePool, run: &RunId) -> Result<Spend, Error> {
-    let run = runs::key(readers, run).await?;
+    spend_of(readers, runs::key(readers, run).await?).await
+}
+
+/// By the key of the run.
+pub(super) async fn spend_of(readers: &SqlitePool, run: i64) -> Result<Spend, Error> {
     let rows = query("select * from spend where run = ?1").bind(run).fetch_all(readers).await?;
     let mut spend = Spend::default();
     for row in rows {
