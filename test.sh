@@ -74,8 +74,17 @@ models() {
   fi
   rm -rf "$wheel"
 }
+# The queries of docs/export.md are run with DuckDB, and an export is written to a server with the API of S3.
+queries() {
+  [ -z "${GABFEST_DUCKDB:-}" ] || return 0
+  [ -e "$tools/bin/pip" ] || python3 -m venv "$tools" >/dev/null 2>&1 || return 0
+  if "$tools/bin/pip" install --quiet --disable-pip-version-check duckdb==1.4.1 'moto[server]==5.2.1' >/dev/null 2>&1; then
+    export GABFEST_DUCKDB=$tools/bin/python
+  fi
+}
 # Skipped tests print a line, but the output of passing tests is hidden.
 without() {
+  [ -n "${GABFEST_DUCKDB:-}" ] || echo "!! GABFEST_DUCKDB IS NOT SET: the tests with DuckDB and S3 are SKIPPED" >&2
   [ -n "${GABFEST_CASES:-}" ] || echo "!! GABFEST_CASES IS NOT SET: the tests that need it are SKIPPED (CONTRIBUTING.md says what it names)" >&2
   [ -e "${GABFEST_MODELS:-}/all-MiniLM-L6-v2/model.safetensors" ] ||
     echo "!! GABFEST_MODELS HAS NO all-MiniLM-L6-v2: the tests with a real model are SKIPPED (gabfest models fetch)" >&2
@@ -130,6 +139,7 @@ fi
 # Builds the program too, as the later steps use it.
 step cargo nextest run --workspace --cargo-quiet --no-run
 models
+queries
 without
 trap without EXIT
 

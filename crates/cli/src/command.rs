@@ -6,6 +6,7 @@ mod compare;
 mod completions;
 mod convert;
 mod coordinator;
+mod export;
 mod history;
 mod init;
 mod judge;
@@ -28,6 +29,8 @@ mod runs;
 mod schema;
 mod selftest;
 mod slots;
+mod store;
+mod store_files;
 mod submit;
 mod trends;
 mod validate;
@@ -89,6 +92,8 @@ pub(crate) enum Command {
     Convert(convert::Args),
     /// Print or write the report of a run again
     Report(report::Args),
+    /// Write a run as Parquet files, for DuckDB and others
+    Export(export::Args),
     /// Compare two runs: what is worse, better, slower, dearer, new or gone
     Compare(compare::Args),
     /// Ask the judged checks of a run again, with another judge, and say which verdicts change
@@ -116,6 +121,9 @@ pub(crate) enum Command {
     Qnamaker(qnamaker::Command),
     /// Lease the trials of runs to workers, and store the results
     Coordinator(coordinator::Args),
+    /// Migrate and check the store of a coordinator
+    #[command(subcommand)]
+    Store(store::Command),
     /// Play trials for a coordinator
     Worker(worker::Args),
     /// Make and use the certificates of a fleet: a CA, join tokens, identities
@@ -169,6 +177,7 @@ impl Command {
             Self::Validate(args) => validate::validate(args).await,
             Self::Convert(args) => convert::convert(&args),
             Self::Report(args) => report::report(args).await,
+            Self::Export(args) => export::export(args).await,
             Self::Compare(args) => compare::compare(&args).await,
             Self::Rejudge(args) => rejudge::rejudge(*args).await,
             Self::History(args) => history::history(args).await,
@@ -182,6 +191,7 @@ impl Command {
             Self::Selftest(args) => selftest::selftest(args).await,
             Self::Qnamaker(qnamaker::Command::Test(args)) => qnamaker::test(*args).await,
             Self::Coordinator(args) => coordinator::coordinator(args).await,
+            Self::Store(command) => store::store(command).await,
             Self::Worker(args) => worker::worker(args).await,
             Self::Pki(command) => pki::run(command).await,
             Self::Submit(args) => submit::submit(*args).await,

@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use yaml::path::Segment;
 
 use crate::{
-    addresses, args::Config, diagnostics, exit::usage, load::settings::Pace, objectives::WrittenObjective, scores,
+    addresses, args::Config, diagnostics, exit::usage, exporting, load::settings::Pace, objectives::WrittenObjective,
+    retention, scores,
 };
 
 /// Read if `--config` is not given and it exists.
@@ -57,6 +58,11 @@ pub(crate) struct Settings {
     pub(crate) labels: BTreeMap<String, String>,
     /// What is concluded from the history of runs.
     pub(crate) history: history::Settings,
+    /// Writes each run as Parquet files when it ends; `--export` takes precedence. docs/export.md has the tables.
+    pub(crate) export: Option<exporting::Settings>,
+    /// Which folders of earlier runs `gabfest run` deletes at its end, beside its own; by default none. The history keeps its
+    /// rows.
+    pub(crate) retention: Option<retention::Settings>,
     /// The file with the measurements of `gabfest judge --save`, for `gates.judges`; relative to this file
     /// (`gabfest.judges.json`).
     pub(crate) calibration: Option<PathBuf>,

@@ -3,6 +3,7 @@
 mod advertised;
 mod follow;
 mod hold;
+mod keeper;
 mod open_store;
 mod standing;
 mod tls;
@@ -49,6 +50,8 @@ pub(crate) struct Args {
     tls: Option<PathBuf>,
     #[command(flatten)]
     page: Page,
+    #[command(flatten)]
+    keeper: keeper::EndedRuns,
 }
 
 /// How long connections may take to end after SIGTERM.
@@ -59,6 +62,7 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
     if authority.is_none() {
         listening::allow_plaintext(args.listen, args.page.insecure_i_know)?;
     }
+    args.keeper.check()?;
     let interrupts = Interrupts::listen();
     let opened = tokio::select! {
         opened = open_store::open(&args.data, args.store.as_deref()) => opened?,
@@ -90,7 +94,8 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
     let incoming = incoming(listener, authority.clone(), standing.isolated());
     let stopped = drain.clone().cancelled_owned();
     let mut serving = tokio::spawn(service::server().serve_with_incoming_shutdown(front, incoming, stopped));
-    let office = Office { standing, gate, observers: observed.observers(), drain: drain.clone() };
+    let (observers, drain_office) = (observed.observers(), drain.clone());
+    let office = Office { standing, gate, observers, keeper: args.keeper, drain: drain_office };
     let in_office = async {
         match opened {
             Opened::File(store, _) => office.hold(*store).await.map(drop),

@@ -12,6 +12,7 @@ use crate::{
     descriptors,
     embedded::{self, Embedded},
     exit::{Exit, usage},
+    exporting::ExportTo,
     finish::Shown,
     follow::{self, OnInterrupt},
     history_file::Keeping,
@@ -50,6 +51,8 @@ pub(crate) struct Args {
     pub(crate) quiet: bool,
     #[command(flatten)]
     keeping: Keeping,
+    #[command(flatten)]
+    export: ExportTo,
     #[command(flatten)]
     page: Page,
 }
@@ -125,6 +128,7 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
         replay::end(&tape);
         let exit = exit
             .and_then(|exit| baseline.as_ref().map_or(Ok(exit), |baseline| baseline.gate(&folder.path, quiet, exit)));
+        let exit = args.export.at_end(read.settings.export.as_ref(), &folder, quiet, exit).await;
         args.keeping.keep(&read.settings.labels, &folder.path, &run, &exit).await;
         exit
     };

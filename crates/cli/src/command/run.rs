@@ -2,7 +2,10 @@
 
 mod replayed;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use llm::cassette::Tape;
 use record::call::Spend;
@@ -13,6 +16,7 @@ use crate::{
     budget::{self, MaxCost},
     clock, descriptors,
     exit::Exit,
+    exporting::ExportTo,
     finish::Shown,
     history_file::Keeping,
     judges, log,
@@ -22,8 +26,8 @@ use crate::{
     regression::Baseline,
     remote::Identity,
     replay,
-    run_folder::RunFolder,
-    sentinels, settings,
+    run_folder::{RUNS, RunFolder},
+    run_folders, sentinels, settings,
 };
 
 #[derive(Debug, clap::Args)]
@@ -61,6 +65,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     keeping: Keeping,
     #[command(flatten)]
+    export: ExportTo,
+    #[command(flatten)]
     page: Page,
 }
 
@@ -80,6 +86,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Held);
     }
     let run = clock::new_run_id();
+    let retention = run_folders::Retention::of(&read.settings)?;
+    args.export.check(read.settings.export.as_ref(), &run)?;
     let gate = read.settings.gates.regression.as_ref();
     let baseline = Baseline::choose(args.baseline.as_deref(), gate, &plan.name, &run)?;
     let baseline = baseline.map(|baseline| baseline.with_history(args.keeping.place.clone()));
@@ -118,7 +126,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         replay::end(&tape);
         let exit = exit
             .and_then(|exit| baseline.as_ref().map_or(Ok(exit), |baseline| baseline.gate(&folder.path, quiet, exit)));
+        let exit = args.export.at_end(read.settings.export.as_ref(), &folder, quiet, exit).await;
         args.keeping.keep(&read.settings.labels, &folder.path, &run, &exit).await;
+        if args.output.out.is_none() {
+            retention.apply(Path::new(RUNS), &folder.path);
+        }
         exit
     };
     let exit = played.await;

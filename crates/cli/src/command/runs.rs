@@ -1,5 +1,7 @@
 //! `gabfest runs`: lists the runs in a folder and in its history, or on a coordinator.
 
+mod delete;
+
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -22,7 +24,10 @@ use crate::{
 };
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// The folder of the runs [default: gabfest-runs], with their history; takes precedence over a coordinator
     dir: Option<PathBuf>,
     /// List the runs of this coordinator instead [without a URL: GABFEST_COORDINATOR, or http://127.0.0.1:7400]
@@ -34,6 +39,12 @@ pub(crate) struct Args {
     place: Place,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Delete runs; the history keeps its rows
+    Delete(delete::Args),
+}
+
 /// Below the list, if a run is only in the history.
 const WITHOUT_FOLDER: &str = "* the history has the run; its folder is not here\n";
 
@@ -41,6 +52,9 @@ const WITHOUT_FOLDER: &str = "* the history has the run; its folder is not here\
 const NONE: &str = "–";
 
 pub(crate) async fn list(args: Args) -> anyhow::Result<Exit> {
+    if let Some(Command::Delete(args)) = args.command {
+        return delete::delete(args).await;
+    }
     let rows = match (args.dir, args.coordinator) {
         (None, Some(address)) => of_coordinator(&or_usual(address), &args.identity).await?,
         (dir, _) => {

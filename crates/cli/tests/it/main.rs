@@ -18,6 +18,7 @@ mod descriptors;
 mod dialects;
 mod doors;
 mod downloads;
+mod exports;
 mod first_run;
 mod fleet;
 mod four_answers;

@@ -6,9 +6,9 @@ use anyhow::Context as _;
 use coordinator::{Clock, Config, Coordinator, Gate, Observers, service};
 use store::{Engine, Error, Postgres, Store as _};
 use tokio::time::{sleep, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use super::standing::Standing;
+use super::{keeper::{self, EndedRuns}, standing::Standing};
 use crate::clock;
 
 /// Between two looks whether another coordinator has taken over.
@@ -27,6 +27,8 @@ pub(super) struct Office {
     pub(super) standing: Standing,
     pub(super) gate: Gate,
     pub(super) observers: Observers,
+    /// What happens to runs that ended.
+    pub(super) keeper: EndedRuns,
     /// SIGTERM.
     pub(super) drain: CancellationToken,
 }
@@ -58,6 +60,8 @@ impl Office {
         let routes = service::routes(handle.clone(), &self.gate).prepare();
         self.standing.is_in_charge(handle, service::Place::Here(routes)).await;
         let stop = CancellationToken::new();
+        // An export that is not whole is made again by the next coordinator.
+        let keeper = AbortOnDropHandle::new(tokio::spawn(keeper::keep(Arc::clone(&store), self.keeper.clone(), stop.clone())));
         let mut running = pin!(coordinator.run(stop.clone()));
         let reason = tokio::select! {
             () = &mut running => Some("the coordinator has ended".to_owned()),
@@ -67,6 +71,7 @@ impl Office {
         let why = if reason.is_some() { "another coordinator is in charge" } else { "this coordinator is stopping" };
         self.standing.sends(service::Place::Nowhere(why.to_owned()));
         stop.cancel();
+        drop(keeper);
         let Some(reason) = reason else {
             running.await;
             let handed = timeout(HANDS_OVER_WITHIN, store.hand_over()).await;
