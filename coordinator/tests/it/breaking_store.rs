@@ -6,7 +6,8 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use store::{
-    Account, Commit, Committed, Drawn, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store, StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store,
+    StoredAttempt, StoredTrial,
 };
 
 #[derive(Debug, Default)]

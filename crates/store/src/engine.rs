@@ -7,7 +7,8 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Postgres, Recovered, RunRow, Slice, Sqlite, Store, StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Postgres, Recovered, RunRow, Slice, Sqlite, Store,
+    StoredAttempt, StoredTrial,
 };
 
 /// One of the engines with files or a server. The program contains its coordinator once for both.

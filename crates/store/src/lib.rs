@@ -26,7 +26,6 @@ pub mod store;
 mod trial_columns;
 mod values;
 
-
 pub use audit::Fault;
 pub use days::Drawn;
 pub use engine::Engine;

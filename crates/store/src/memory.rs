@@ -15,7 +15,8 @@ use scenario::{Digest, RunId};
 
 use self::state::{Lost, Run, Session, State, index};
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredAttempt, StoredTrial, days, losses, ranges,
+    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredAttempt,
+    StoredTrial, days, losses, ranges,
 };
 
 #[derive(Debug, Default)]

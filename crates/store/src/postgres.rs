@@ -8,8 +8,8 @@
 //! its connection is repeated, and each can be: those whose answer would differ the second time take `again`.
 
 mod attempts;
-mod candidate;
 mod audit;
+mod candidate;
 mod commit;
 mod days;
 mod deleting;
@@ -32,7 +32,8 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Fault, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store, StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Fault, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store,
+    StoredAttempt, StoredTrial,
 };
 
 pub use candidate::Candidate;

@@ -34,7 +34,8 @@ use scenario::{Digest, RunId};
 use sqlx::SqlitePool;
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Fault, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store, StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Fault, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store,
+    StoredAttempt, StoredTrial,
 };
 
 #[derive(Debug)]

@@ -6,7 +6,9 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 
-use crate::{Account, Commit, Committed, Drawn, Lease, Moved, Piece, Recovered, RunRow, Slice, StoredAttempt, StoredTrial};
+use crate::{
+    Account, Commit, Committed, Drawn, Lease, Moved, Piece, Recovered, RunRow, Slice, StoredAttempt, StoredTrial,
+};
 
 /// The storage of runs. Times are arguments (unix milliseconds), never read here.
 ///

@@ -8,7 +8,10 @@ use store::{Engine, Error, Postgres, Store as _};
 use tokio::time::{sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use super::{keeper::{self, EndedRuns}, standing::Standing};
+use super::{
+    keeper::{self, EndedRuns},
+    standing::Standing,
+};
 use crate::clock;
 
 /// Between two looks whether another coordinator has taken over.
@@ -61,7 +64,8 @@ impl Office {
         self.standing.is_in_charge(handle, service::Place::Here(routes)).await;
         let stop = CancellationToken::new();
         // An export that is not whole is made again by the next coordinator.
-        let keeper = AbortOnDropHandle::new(tokio::spawn(keeper::keep(Arc::clone(&store), self.keeper.clone(), stop.clone())));
+        let keeper =
+            AbortOnDropHandle::new(tokio::spawn(keeper::keep(Arc::clone(&store), self.keeper.clone(), stop.clone())));
         let mut running = pin!(coordinator.run(stop.clone()));
         let reason = tokio::select! {
             () = &mut running => Some("the coordinator has ended".to_owned()),
