@@ -121,7 +121,8 @@ impl Duty {
 
     /// Of a reader: nothing can be written.
     pub(super) fn none() -> Self {
-        Self { epoch: 0, lost: Arc::new(AtomicBool::new(true)), renewing: tokio::spawn(async {}) }
+        let (lost, renewed) = (Arc::new(AtomicBool::new(true)), Arc::new(Mutex::new(Instant::now())));
+        Self { epoch: 0, lost, renewed, renewing: tokio::spawn(async {}) }
     }
 
     /// Keeps others from taking over before this transaction ends.
