@@ -1,6 +1,6 @@
 //! The circuit breaker of an endpoint: while most calls fail, calls wait instead of using up their tries.
 //!
-//! It opens when more than half of at least 20 calls within 10 seconds fail. After 15 seconds one call may try (half-open). It
+//! It opens when more than half of the last 20 to 100 calls within 10 seconds fail. After 15 seconds one call may try (half-open). It
 //! closes with the first answer. If there is none for [`PATIENCE`], calls do not wait any more, so a run always ends.
 
 use std::{
@@ -19,6 +19,8 @@ use tokio::{
 
 const WINDOW: Duration = Duration::from_secs(10);
 const LEAST_CALLS: u32 = 20;
+/// Where many calls are made, later ones are no better evidence.
+const MOST_CALLS: usize = 100;
 const OPEN_FOR: Duration = Duration::from_secs(15);
 /// How long calls wait for an endpoint on which nothing succeeds.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -33,8 +35,9 @@ pub(super) struct Breaker {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Calls that ended in each second: when it began, how many, and how many failed.
-    seconds: VecDeque<(Instant, u32, u32)>,
+    /// The last calls: when each ended, and whether it failed.
+    calls: VecDeque<(Instant, bool)>,
+    failed: u32,
     open: Option<Open>,
 }
 
@@ -115,19 +118,17 @@ impl Breaker {
 }
 
 impl State {
-    /// Counts a call, and returns how many of the last 10 s failed, of how many.
+    /// Counts a call, and returns how many of the last ones failed, of how many.
     fn count(&mut self, now: Instant, failed: bool) -> (u32, u32) {
-        match self.seconds.back_mut() {
-            Some((began, calls, failures)) if now < *began + Duration::from_secs(1) => {
-                *calls += 1;
-                *failures += u32::from(failed);
-            }
-            _ => self.seconds.push_back((now, 1, u32::from(failed))),
+        self.calls.push_back((now, failed));
+        self.failed += u32::from(failed);
+        while let Some((at, failed)) = self.calls.front().copied()
+            && (self.calls.len() > MOST_CALLS || now >= at + WINDOW)
+        {
+            self.calls.pop_front();
+            self.failed -= u32::from(failed);
         }
-        while self.seconds.front().is_some_and(|(began, ..)| now >= *began + WINDOW) {
-            self.seconds.pop_front();
-        }
-        self.seconds.iter().fold((0, 0), |sum, (_, calls, failures)| (sum.0 + failures, sum.1 + calls))
+        (self.failed, u32::try_from(self.calls.len()).unwrap_or(u32::MAX))
     }
 }
 
@@ -213,6 +214,14 @@ mod tests {
         assert_eq!(began.elapsed(), OPEN_FOR + Duration::from_secs(20) + OPEN_FOR);
         assert!(!breaker.is_open() && breaker.closed_to_new().is_none());
         assert!(!calls(&breaker, 19, Ended::Failed).await, "it counts anew");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_the_last_hundred_calls_count() {
+        let breaker = Arc::new(Breaker::default());
+        assert!(!calls(&breaker, 1_000, Ended::Answered).await);
+        assert!(!calls(&breaker, 50, Ended::Failed).await);
+        assert!(calls(&breaker, 1, Ended::Failed).await);
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ pub const WHOLE: u32 = 1_000_000_000;
 const HEADROOM: f64 = 1.25;
 /// Calls that wait should have started after so many seconds.
 const BACKLOG_SECONDS: f64 = 2.0;
+const STEPS: f64 = 10_000.0;
 /// A change that is worth a message before the next heartbeat.
 const WORTH: u32 = WHOLE / 50;
 /// Between two such messages.
@@ -130,8 +131,8 @@ impl State {
             |(rate, waiting): (&Option<u64>, &u64)| Some(*waiting as f64 / ((*rate)? as f64 / 60.0 * BACKLOG_SECONDS));
         let backlog = rates.iter().zip(&self.waiting).filter_map(backlog).fold(0.0, f64::max);
         let part = (self.used * HEADROOM + backlog).min(1.0);
-        // In steps of a hundredth, so that small changes are no news.
-        (part * 100.0).ceil() as u32 * (WHOLE / 100)
+        // In small steps: of a hundred workers, each has a hundredth.
+        (part * STEPS).ceil() as u32 * (WHOLE / STEPS as u32)
     }
 }
 
@@ -184,17 +185,17 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(2)).await;
             part(true);
         }
-        assert_eq!(part(false), 1, "nothing is used");
+        assert_eq!(part(false), 0, "nothing is used");
         assert!(!usage.has_news(&RATES));
         let mut first = usage.comes(Amount::default());
         assert!(usage.has_news(&RATES), "a call waits");
-        assert_eq!(part(false), 51, "one of two that start in two seconds");
+        assert_eq!(part(false), 50, "one of two that start in two seconds");
         let second = usage.comes(Amount::default());
         assert_eq!(part(false), 100);
         first.starts();
         drop(second);
         tokio::time::sleep(Duration::from_secs(2)).await;
-        assert_eq!(part(true), 63, "one in two seconds, and a quarter more");
+        assert_eq!(part(true), 62, "one in two seconds, and a quarter more");
         drop(first);
     }
 

@@ -192,6 +192,7 @@ fn the_catalogue_is_the_page() {
         place.call(&held_up);
         let (judgments, start) = (vec![found("tone", Finding::Pass)], Some(Start { at_micros: 1, late_micros: 1 }));
         place.ended(&Trial { judgments, start, epoch: 1, ..trial(Verdict::Pass, None) });
+        worker.limit("judge", Some(20), true);
         coordinator.suite("s", ["a"]);
         let load = Some(super::Load::default());
         let money = Some(super::Money::default());

@@ -103,7 +103,7 @@ async fn a_pause_holds_everybody() {
         limit.pause(Duration::from_secs(5));
         assert_eq!(limit.paused_for(), Some(Duration::from_secs(30)));
         let starts = starts(&limit, 3, 1, 1, Duration::ZERO).await;
-        assert!(starts.iter().all(|at| at.as_secs() == 30), "{starts:?}");
+        assert!(starts.iter().all(|at| (30..=33).contains(&at.as_secs())), "{starts:?}");
         assert_eq!(limit.paused_for(), None);
     }
     let endless = limit(0, 0, 0, 0);
