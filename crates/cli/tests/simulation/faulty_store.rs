@@ -9,9 +9,9 @@ use std::{
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use store::{
-    Account, Commit, Committed, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store,
+    StoredAttempt, StoredTrial,
 };
-use tokio_util::bytes::Bytes;
 
 use crate::{chance::Chance, events::Events};
 
@@ -212,5 +212,25 @@ impl Store for FaultyStore {
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {
         let fails = self.meet(("spend", run)).await?;
         answer(fails, self.store.spend(run).await)
+    }
+
+    async fn draw(&self, limit: &str, day: i64, most: u64, ask: i64) -> Result<Drawn, Error> {
+        let fails = self.meet(("draw", (limit, day))).await?;
+        answer(fails, self.store.draw(limit, day, most, ask).await)
+    }
+
+    async fn attempts(&self, run: &RunId, after: Option<(u64, u32)>, limit: u32) -> Result<Vec<StoredAttempt>, Error> {
+        let fails = self.meet(("attempts", run)).await?;
+        answer(fails, self.store.attempts(run, after, limit).await)
+    }
+
+    async fn delete_run(&self, run: &RunId) -> Result<(), Error> {
+        let fails = self.meet(("delete_run", run)).await?;
+        answer(fails, self.store.delete_run(run).await)
+    }
+
+    async fn sweep(&self, limit: u32) -> Result<bool, Error> {
+        let fails = self.meet(("sweep", ())).await?;
+        answer(fails, self.store.sweep(limit).await)
     }
 }

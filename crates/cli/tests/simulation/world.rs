@@ -244,7 +244,7 @@ async fn worker(shared: Shared, place: usize, slots: u32) -> turmoil::Result {
             requests_per_minute: shared.script.requests_per_minute.and_then(|limit| limit.try_into().ok()),
             ..limit::Settings::default()
         };
-        let layers = Layers::new(&limits, Duration::from_secs(60), Retries::default()).priced(price());
+        let layers = Layers::new("agent", &limits, Duration::from_secs(60), Retries::default()).priced(price());
         let asked: Arc<dyn llm::Chat> =
             Arc::new(layers.wrap(Provider { worker: place, ledger: Arc::clone(&shared.ledger) }));
         let limits = vec![Arc::clone(endpoint.limit()), Arc::clone(layers.limit())];
