@@ -46,7 +46,9 @@ impl fmt::Debug for Elsewhere {
 /// Each connection has its own connection to the coordinator in charge, so that none waits for the flow control of another. It
 /// is opened with the first call, and closed with the connection.
 #[derive(Debug, Clone, Default)]
-pub struct Line(Arc<Mutex<Option<(Arc<Elsewhere>, Channel)>>>);
+pub struct Line(Arc<Mutex<Option<Open>>>);
+
+type Open = (Arc<Elsewhere>, Channel);
 
 impl Line {
     pub(crate) fn to(&self, there: &Arc<Elsewhere>) -> Channel {

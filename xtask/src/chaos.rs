@@ -62,7 +62,7 @@ pub(crate) fn run(chaos: &Chaos) -> anyhow::Result<()> {
 
 #[expect(clippy::print_stdout, reason = "the result is what the task is for")]
 fn on_postgres(chaos: &Chaos, place: Place) -> anyhow::Result<()> {
-    ensure!(chaos.trials % 2 == 0, "--trials is an even number: the plan has two scenarios");
+    ensure!(chaos.trials.is_multiple_of(2), "--trials is an even number: the plan has two scenarios");
     println!(
         "chaos: seed {}, {} kills, two coordinators on PostgreSQL, {} trials",
         chaos.seed, chaos.kills, chaos.trials

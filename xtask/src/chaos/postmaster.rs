@@ -45,7 +45,7 @@ impl Postmaster {
 
     /// Starts it again after a kill, at the same address.
     pub(crate) fn again(&self) -> anyhow::Result<()> {
-        let began = clock::until(STARTS_WITHIN, || Ok(script("again", &self.place())?))?;
+        let began = clock::until(STARTS_WITHIN, || script("again", &self.place()))?;
         began.map(drop).context("PostgreSQL does not start again")
     }
 }

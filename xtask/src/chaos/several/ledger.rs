@@ -40,11 +40,11 @@ impl Ledger {
         if (usd("max_cost_usd") - max_cost).abs() > 1e-5 {
             broken.push(format!("the budget is ${}, and ${max_cost:.6} was given", usd("max_cost_usd")));
         }
-        // With a figure that is not a number, nothing holds.
-        if !(charged > 0.0 && charged <= max_cost + 1e-9) {
+        let is_within = charged > 0.0 && charged <= max_cost + 1e-9;
+        if !is_within {
             broken.push(format!("the mock charged ${charged:.6}, and the budget is ${max_cost:.6}"));
         }
-        if !(charged <= known + 1e-9) {
+        if known.is_nan() || charged > known + 1e-9 {
             broken.push(format!("the mock charged ${charged:.6}, and the report knows of ${known:.6}"));
         }
         broken
