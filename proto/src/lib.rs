@@ -26,7 +26,7 @@ pub mod v1 {
 pub const DESCRIPTOR: &[u8] = include_bytes!("generated/gabfest.v1.bin");
 
 /// The version of this protocol. `Join` refuses workers with another version.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// The encoded size of a batch.
 #[must_use]
