@@ -87,7 +87,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     }
     let run = clock::new_run_id();
     let retention = run_folders::Retention::of(&read.settings)?;
-    args.export.check(read.settings.export.as_ref(), &run)?;
+    args.export.check(read.settings.export.as_ref(), &run).await?;
     let gate = read.settings.gates.regression.as_ref();
     let baseline = Baseline::choose(args.baseline.as_deref(), gate, &plan.name, &run)?;
     let baseline = baseline.map(|baseline| baseline.with_history(args.keeping.place.clone()));

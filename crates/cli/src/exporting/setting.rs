@@ -8,7 +8,7 @@ use scenario::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FromStore, Source as _, export, place};
+use super::{FromStore, Source as _, export, of_place, place};
 use crate::{diagnostics, embedded, exit::Exit, run_folder::RunFolder, stdout};
 
 /// The place of an export unless one is named: in the run's folder.
@@ -52,11 +52,15 @@ pub(crate) struct ExportTo {
 }
 
 impl ExportTo {
-    /// Before anything is played: that the place can be used.
-    pub(crate) fn check(&self, settings: Option<&Settings>, run: &RunId) -> anyhow::Result<()> {
-        match self.chosen(settings).and_then(|(to, _)| to) {
-            Some(to) => place(&to, run.as_str()).map(drop),
-            None => Ok(()),
+    /// Before anything is played: that the place can be used, and holds no other run.
+    pub(crate) async fn check(&self, settings: Option<&Settings>, run: &RunId) -> anyhow::Result<()> {
+        let Some(to) = self.chosen(settings).and_then(|(to, _)| to) else { return Ok(()) };
+        let place = place(&to, run.as_str())?;
+        match lake::Manifest::at(&place).await.map_err(of_place)? {
+            Some(there) if there.run.id != run.as_str() => {
+                Err(of_place(lake::Error::Taken { place: place.to_string(), run: there.run.id }))
+            }
+            _ => Ok(()),
         }
     }
 
