@@ -13,6 +13,8 @@ use store::{
     StoredAttempt, StoredTrial,
 };
 
+use tokio_util::bytes::Bytes;
+
 use crate::{chance::Chance, events::Events};
 
 /// One call in so many fails while the store is unreliable.
