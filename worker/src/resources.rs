@@ -59,7 +59,7 @@ impl Resources {
         let Ok(script) = ticket.scripts.of_case(ticket.trial.case) else { return false };
         let is_closed = |endpoint: &str| {
             let of_endpoint = |limit: &&str| *limit == endpoint || limit.starts_with(&format!("{endpoint} ("));
-            closed.iter().any(|limit| of_endpoint(&limit))
+            closed.iter().any(of_endpoint)
         };
         self.models.asked(&script.asks).iter().any(|model| is_closed(model.endpoint()))
     }

@@ -4,6 +4,8 @@
 //!
 //! `GABFEST_SEEDS`, `GABFEST_FIRST_SEED`: which seeds. A seed that fails leaves its history in a file.
 
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
 use std::{collections::BTreeSet, fs, path::Path, process::ExitCode, sync::Arc};
 
 use libtest_mimic::{Arguments, Trial};

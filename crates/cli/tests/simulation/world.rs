@@ -111,9 +111,9 @@ fn simulate(script: Script, plan: Plan, events: Arc<Events>) -> Result<Played, S
                 repairs.push((at, repair));
             }
         }
-        let (due, later) = repairs.into_iter().partition(|(at, _)| *at <= now);
+        let (due, later): (Vec<_>, _) = repairs.into_iter().partition(|(at, _)| *at <= now);
         repairs = later;
-        for (_, repair) in Vec::from(due) {
+        for (_, repair) in due {
             repair.make(&mut sim, &shared);
         }
         match sim.step() {
