@@ -26,7 +26,7 @@ struct Args {
 enum Task {
     /// Generate the Rust code of proto/ (checked in; CI compares).
     Proto,
-    /// Play the scheduler against seeded scripts of faults.
+    /// Play the scheduler, or the whole fleet, against seeded scripts of faults.
     Simulate(simulate::Seeds),
     /// Play made-up experiments through every procedure that gives a verdict, and count how often it is wrong.
     Calibrate(calibrate::Calibrate),

@@ -6,7 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-use std::{collections::BTreeSet, fs, path::Path, process::ExitCode, sync::Arc};
+use std::{collections::BTreeSet, fs, ops::Range, path::Path, process::ExitCode, sync::Arc};
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -28,14 +28,41 @@ mod script;
 mod staff;
 mod world;
 
-/// Of a usual test run.
-const SEEDS: u64 = 40;
+/// Of a usual test run, in parts that run side by side.
+const SEEDS: u64 = 100;
+const PARTS: u64 = 4;
 
-fn number_from(variable: &str, otherwise: u64) -> u64 {
-    match std::env::var(variable) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")),
-        Err(_) => otherwise,
+fn main() -> ExitCode {
+    let mut args = Arguments::from_args();
+    // In this thread: no other one may wait with a timeout while the clock is simulated.
+    args.test_threads = Some(1);
+    let test = |name: &str, test: Box<dyn FnOnce() + Send>| {
+        Trial::test(name, move || {
+            test();
+            Ok(())
+        })
+    };
+    let name = "everything_is_as_without_faults_whatever_fails";
+    let mut tests = vec![
+        test("the_scripts_have_every_kind_of_fault", Box::new(the_scripts_have_every_kind_of_fault)),
+        test("one_seed_is_one_history", Box::new(one_seed_is_one_history)),
+    ];
+    match number_from("GABFEST_SEEDS") {
+        Some(seeds) => {
+            let first = number_from("GABFEST_FIRST_SEED").unwrap_or(0);
+            tests.push(test(name, Box::new(move || everything_is_as_without_faults(first..first + seeds))));
+        }
+        None => tests.extend((0..PARTS).map(|part| {
+            let seeds = part * SEEDS / PARTS..(part + 1) * SEEDS / PARTS;
+            test(&format!("{name}_{part}"), Box::new(move || everything_is_as_without_faults(seeds)))
+        })),
     }
+    libtest_mimic::run(&args, tests).exit_code()
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
 }
 
 /// The longest script of its kind without faults: its trials are what those of all others must be.
@@ -44,28 +71,9 @@ fn undisturbed(talks: bool) -> Played {
     play(&script, &world::plan(&script), &Arc::default()).unwrap_or_else(|error| panic!("without faults: {error}"))
 }
 
-fn main() -> ExitCode {
-    let mut args = Arguments::from_args();
-    // In this thread: no other one may wait with a timeout while the clock is simulated.
-    args.test_threads = Some(1);
-    let test = |name: &str, test: fn()| {
-        Trial::test(name, move || {
-            test();
-            Ok(())
-        })
-    };
-    let tests = vec![
-        test("everything_is_as_without_faults_whatever_fails", everything_is_as_without_faults_whatever_fails),
-        test("one_seed_is_one_history", one_seed_is_one_history),
-    ];
-    libtest_mimic::run(&args, tests).exit_code()
-}
-
-fn everything_is_as_without_faults_whatever_fails() {
-    let (seeds, first) = (number_from("GABFEST_SEEDS", SEEDS), number_from("GABFEST_FIRST_SEED", 0));
+fn everything_is_as_without_faults(seeds: Range<u64>) {
     let (talks, questions) = (undisturbed(true), undisturbed(false));
-    let mut kinds = BTreeSet::new();
-    for seed in first..first.saturating_add(seeds) {
+    for seed in seeds {
         let script = Script::of(seed);
         let expected = if script.talks { &talks } else { &questions };
         let events = Arc::new(Events::default());
@@ -75,9 +83,13 @@ fn everything_is_as_without_faults_whatever_fails() {
             let history = history(seed, &events);
             panic!("seed {seed}: {violation}\n{script:#?}\nits history: {history}");
         }
-        kinds.extend(script.faults.iter().map(|(_, fault)| fault.kind()));
     }
-    assert!(seeds < SEEDS || kinds.len() == 12, "the scripts must have every kind of fault: {kinds:?}");
+}
+
+fn the_scripts_have_every_kind_of_fault() {
+    let faults = (0..SEEDS).flat_map(|seed| Script::of(seed).faults);
+    let kinds: BTreeSet<&str> = faults.map(|(_, fault)| fault.kind()).collect();
+    assert_eq!(kinds.len(), 12, "{kinds:?}");
 }
 
 /// Where the history of the seed is written.

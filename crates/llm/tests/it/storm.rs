@@ -78,7 +78,7 @@ async fn storm(throttles: bool, role: &str) -> Seen {
         callers.push(tokio::spawn(async move {
             let (mut calls, mut failed) = (0, Vec::new());
             while began.elapsed() < Duration::from_secs(60) {
-                let idempotency_key = format!("{caller}/{calls}").into();
+                let idempotency_key = format!("{caller}/{calls}");
                 let context = Context { role: role.clone(), idempotency_key, ..Context::default() };
                 calls += 1;
                 if let Err(error) = model.ask(&Request { context, ..Request::default() }).await {
