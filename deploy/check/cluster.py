@@ -46,7 +46,6 @@ class Cluster:
     def __init__(self, binary: pathlib.Path, place: pathlib.Path, network: int):
         self.place, self.network = place, network
         self.image, self.etc = stage.image(binary, place), stage.etc(place)
-        self.has_peers = stage.has_peers(binary)
         self.sandbox = of_image(self.image, self.etc)
         self.addresses: dict[str, list[str]] = {}
         self.containers: list[Container] = []
@@ -66,9 +65,8 @@ class Cluster:
         address = self.address()
         values = self.variables(name, pod, said, job, address)
         expand = lambda text: re.sub(r"\$\(([A-Z_]+)\)", lambda found: values[found[1]], text.replace("0.0.0.0", address))
-        words = said["args"] if self.has_peers else stage.without_peers(said["args"])
         mounts, tmpfs = self.mounts(name, pod, said)
-        command = [*self.image.entrypoint, *map(expand, words)]
+        command = [*self.image.entrypoint, *map(expand, said["args"])]
         container = Container(name, address, command, values, mounts, tmpfs, self.place / f"{name}.log")
         self.containers.append(container)
         return container

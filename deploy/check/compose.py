@@ -43,7 +43,6 @@ class Topology:
         self.table: dict[str, list[str]] = {}
         self.containers: dict[str, list[Container]] = {}
         self.next_address = 1
-        self.has_peers = stage.has_peers(binary)
 
     def container(self, service: str, program: list[str]) -> Container:
         """Adds a replica of a service without starting it."""
@@ -71,8 +70,7 @@ class Topology:
         return container
 
     def words(self, said: dict) -> list[str]:
-        words = said.get("command", [])
-        return words if self.has_peers else stage.without_peers(words)
+        return said.get("command", [])
 
     def mount(self, volume: str) -> tuple[pathlib.Path, str, bool]:
         source, target, *mode = volume.split(":")
@@ -122,16 +120,12 @@ class Topology:
         return self.replace("database", database.start("database", place.address, place.environment, self.place, self.machine_etc))
 
     def coordinators(self) -> list[Container]:
-        """Starts both. Without `--advertise` one of them waits as a standby, which answers nobody."""
+        """Starts both."""
         services = ["coordinator-1", "coordinator-2"]
         started = [self.container(service, self.entrypoint) for service in services]
         for container in started:
             container.start(self.image)
-        if self.has_peers:
-            [self.await_health(service) for service in services]
-        else:
-            print(f"NOT CHECKED: this gabfest has no {stage.PEERS}, so one coordinator is a standby", file=sys.stderr)
-            until("a coordinator serves", 60, lambda: any(map(serves, started)))
+        [self.await_health(service) for service in services]
         return started
 
     def alertmanager(self, slack: str) -> Container:
@@ -237,21 +231,16 @@ def play(topology: Topology) -> None:
             if not container.running():
                 raise SystemExit(f"{container.name} is not running any more")
 
-    serving = [one for one in coordinators if topology.has_peers or serves(one)]
-    scraped(prometheus, len(workers), len(serving), trials["planned"])
+    scraped(prometheus, len(workers), len(coordinators), trials["planned"])
     alerted(prometheus, alertmanager, slack)
     traced(rotel)
-    for container in [*workers, *serving]:
+    for container in [*workers, *coordinators]:
         with urllib.request.urlopen(f"http://{container.address}:9464/metrics", timeout=5) as page:
             (topology.place / f"{container.name}.metrics").write_bytes(page.read())
-    for container in [*workers, *serving, *topology.containers["mock"]]:
+    for container in [*workers, *coordinators, *topology.containers["mock"]]:
         if (code := container.stop(30)) != 0:
             raise SystemExit(f"{container.name} ended with {code} after SIGTERM")
     hidden(topology)
-
-
-def serves(coordinator: Container) -> bool:
-    return coordinator.running() and stage.listens(f"{coordinator.address}:7400")
 
 
 def alerted(prometheus: Container, alertmanager: Container, slack: webhook.Webhook) -> None:

@@ -77,12 +77,6 @@ class Play:
         for pod in pods:
             said = self.cluster.rendered.objects[pod.kind, pod.name]["spec"]
             self.pods[pod.component] = self.cluster.start(pod, said.get("replicas", fallback[0] if fallback else 1))
-        if not self.cluster.has_peers and len(self.pods["coordinator"]) > 1:
-            print(f"NOT CHECKED: this gabfest has no {stage.PEERS}, so the second coordinator is a standby, which has no probes", file=sys.stderr)
-            active = lambda: [one for one in self.pods["coordinator"] if one.asked(one.probes["livenessProbe"])]
-            until("a coordinator is active", 60, active)
-            standby = [one for one in self.pods["coordinator"] if one not in active()]
-            [one.probes.clear() for one in standby]
         for component in ("coordinator", "worker"):
             [one.answers() for one in self.pods[component]]
 
@@ -159,8 +153,7 @@ def fleet(play: Play) -> None:
     killed_at_night(play)
     joined(play)
     play.drained("worker")
-    # A standby ends with 130: it had not begun.
-    play.drained("coordinator") if play.cluster.has_peers else None
+    play.drained("coordinator")
     hidden(play)
 
 

@@ -42,14 +42,11 @@ def main(binary: pathlib.Path, place: pathlib.Path) -> None:
 
 
 def play(binary: pathlib.Path, place: pathlib.Path, etc: pathlib.Path) -> None:
-    has_peers = stage.has_peers(binary)
-    if not has_peers:
-        print(f"NOT CHECKED: this gabfest has no {stage.PEERS}, so the second coordinator is a standby", file=sys.stderr)
     folder, programs = place / "reader", place / "bin"
     folder.mkdir()
     programs.mkdir()
     (programs / "gabfest").symlink_to(binary)
-    commands, text = script(has_peers)
+    commands, text = script()
     (place / "script.bash").write_text(text)
     # The reader types the administrator's password; libpq reads it from here.
     (place / "pgpass").write_text(f"*:*:*:postgres:{PASSWORD}\n")
@@ -76,7 +73,7 @@ def play(binary: pathlib.Path, place: pathlib.Path, etc: pathlib.Path) -> None:
     print(f"the page: {len(commands)} commands, {len(reports)} nights with reports")
 
 
-def script(has_peers: bool) -> tuple[list[tuple[str, list[str]]], str]:
+def script() -> tuple[list[tuple[str, list[str]]], str]:
     """The commands with what they should print, and one script for all, so that `export` and `$!` work as for a reader."""
     commands: list[tuple[str, list[str]]] = []
     text = "exec 2>&1\ntrap 'kill $(jobs -p) 2>/dev/null; wait 2>/dev/null' EXIT\n"
@@ -87,19 +84,15 @@ def script(has_peers: bool) -> tuple[list[tuple[str, list[str]]], str]:
         for line in block.splitlines() if language == "console" else []:
             if line.startswith("$ "):
                 commands.append((line[2:], []))
-                text += f"echo '{MARK}'\n{typed(line[2:], has_peers)}\n"
+                text += f"echo '{MARK}'\n{typed(line[2:])}\n"
             else:
                 commands[-1][1].append(" ".join(line.split()))
     return commands, text
 
 
-def typed(command: str, has_peers: bool) -> str:
-    if not has_peers:
-        command = re.sub(rf" {stage.PEERS} \S+", "", command)
+def typed(command: str) -> str:
     if listening := re.search(r"--listen (\S+):(\d+) .*&$", command):
-        # A standby listens nowhere, and its first line says that it has begun.
-        probe = f"(: < /dev/tcp/{listening[1]}/{listening[2]}) || grep -q standby *.log"
-        return f"{command}\n{WAIT.format(probe='{ ' + probe + '; }')}"
+        return f"{command}\n{WAIT.format(probe=f'(: < /dev/tcp/{listening[1]}/{listening[2]})')}"
     if command.startswith("kill "):
         return f"{command}\nwait {command.split()[1]} 2>/dev/null\n{WAIT.format(probe='gabfest workers --identity pki/admin')}"
     return command

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 
-import stage
 from rendered import Pod, Rendered
 
 # Beyond `--help`: variables for which a manifest has no flag.
@@ -60,8 +59,7 @@ def flags(container: dict, gabfest: str, wrong) -> None:
     known = help_of(gabfest, command)
     for word in container["args"]:
         if word.startswith("--") and not re.search(rf"(?m)(^|\s){re.escape(word)}\b", known):
-            if word != stage.PEERS:
-                wrong(f"uses {word}, which `gabfest {command}` does not have")
+            wrong(f"uses {word}, which `gabfest {command}` does not have")
     for variable in container.get("env", []):
         name = variable["name"]
         if name.startswith("GABFEST_") and name not in VARIABLES and f"[env: {name}" not in " ".join(known.split()):

@@ -13,18 +13,6 @@ import names
 from image import Image
 
 DEPLOY = pathlib.Path(__file__).parent.parent
-# The flag of a coordinator that serves together with others. A program without it waits as a standby instead.
-PEERS = "--advertise"
-
-
-def has_peers(gabfest: pathlib.Path) -> bool:
-    return PEERS in subprocess.run([gabfest, "coordinator", "--help"], capture_output=True, text=True, check=True).stdout
-
-
-def without_peers(words: list[str]) -> list[str]:
-    """A command for a program that has no such flag."""
-    at = words.index(PEERS) if PEERS in words else len(words)
-    return words[:at] + words[at + 2 :]
 
 
 def missing(what: str) -> None:
