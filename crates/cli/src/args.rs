@@ -214,7 +214,7 @@ pub(crate) struct Output {
     /// Write the run's files to this folder [default: gabfest-runs/RUN]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print errors only
+    /// Print errors, and the verdict of a run that does not exit with 0
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -117,7 +117,9 @@ impl From<Line> for PlayedTrial {
 pub(crate) fn margin(text: &str) -> Result<f64, String> {
     let points = text.strip_suffix("pp").and_then(|points| points.trim().parse::<f64>().ok());
     let points = points.filter(|points| (0.0..=100.0).contains(points));
-    points.map(|points| points / 100.0).ok_or_else(|| "a margin is in percentage points, such as 3pp".to_owned())
+    points
+        .map(|points| points / 100.0)
+        .ok_or_else(|| "a margin is in percentage points from 0pp to 100pp, such as 3pp".to_owned())
 }
 
 #[cfg(test)]
@@ -128,7 +130,11 @@ mod tests {
     fn a_margin_is_in_percentage_points() {
         assert_eq!((margin("3pp"), margin("0.5 pp"), margin("0pp")), (Ok(0.03), Ok(0.005), Ok(0.0)));
         for wrong in ["3", "3%", "-1pp", "101pp", "nanpp", "pp", ""] {
-            assert_eq!(margin(wrong), Err("a margin is in percentage points, such as 3pp".to_owned()), "{wrong}");
+            assert_eq!(
+                margin(wrong),
+                Err("a margin is in percentage points from 0pp to 100pp, such as 3pp".to_owned()),
+                "{wrong}"
+            );
         }
     }
 

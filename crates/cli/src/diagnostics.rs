@@ -46,6 +46,13 @@ pub(crate) fn warn(text: &str) {
     }
 }
 
+/// The same for a warning about the safety net itself, which `--quiet` does not hide.
+pub(crate) fn warn_always(text: &str) {
+    for line in format!("warning: {}", redact::redact(text)).lines() {
+        stderr::error(&visible(line));
+    }
+}
+
 /// `2 errors, 1 warning`.
 pub(crate) fn count(diagnostics: &[Diagnostic]) -> String {
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();

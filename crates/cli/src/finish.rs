@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use proto::v1;
-use record::{FailureKind, Summary, Trial, summary::RunState};
+use record::{
+    FailureKind, Summary, Trial,
+    summary::{RunState, RunVerdict},
+};
 use report::{Found, Played, Screen, Writer, Written};
 use scenario::RunId;
 
@@ -17,23 +20,28 @@ use crate::{
     patience::{Away, Patience},
     regression::{self, Baseline},
     screen::screen,
-    sentinels, stdout,
+    sentinels, stderr, stdout,
 };
 
 /// What the end of a run shows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown<'a> {
-    /// Print nothing.
+    /// Print only the verdict of a run that does not exit with 0.
     pub(crate) quiet: bool,
+    /// Print nothing at all.
+    pub(crate) silent: bool,
     /// The earlier run to compare with.
     pub(crate) baseline: Option<&'a Baseline>,
     /// What the history knows of it; `None`: the report keeps what it knew when the run ended.
     pub(crate) past: Option<&'a Lookback>,
+    /// The folder with what was known when the run ended, if the report goes to another one.
+    pub(crate) kept: Option<&'a Path>,
 }
 
 impl Shown<'_> {
     /// A report that is written again.
-    pub(crate) const AGAIN: Shown<'static> = Shown { quiet: true, baseline: None, past: None };
+    pub(crate) const AGAIN: Shown<'static> =
+        Shown { quiet: true, silent: true, baseline: None, past: None, kept: None };
 }
 
 /// Reads the numbers and every trial, writes the run's files, and prints the summary.
@@ -64,6 +72,9 @@ pub(crate) async fn report(
             )?;
         }
     }
+    if shown.quiet && !shown.silent && Exit::of(&summary) != Exit::Held {
+        stderr::error(verdict_lines(&summary, &written.found).trim_end());
+    }
     past::warn(&summary);
     if !trouble.is_empty() {
         // A store that failed could not keep the reason.
@@ -93,9 +104,10 @@ async fn write_files(
     client: &mut Client,
     run: &RunId,
     folder: &Path,
-    Shown { baseline, past, .. }: Shown<'_>,
+    Shown { baseline, past, kept, .. }: Shown<'_>,
     patience: Patience,
 ) -> anyhow::Result<(Summary, Written, BTreeSet<&'static str>)> {
+    let kept = kept.unwrap_or(folder);
     let mut summary = summary(client, run, patience).await?;
     let mut writer = Writer::create(folder).context("failed to write the report")?;
     // A question of a knowledge base: the report of one needs the plan.
@@ -114,17 +126,18 @@ async fn write_files(
             writer.end_lines().context("failed to write the report")?;
             baseline.compare(folder, &summary).await
         }
-        None => Ok(regression::earlier(folder, run)),
+        None => Ok(regression::earlier(kept, run)),
     };
     if let Ok(Some(comparison)) = &comparison {
+        regression::decide(&mut summary, comparison);
         writer.compare(comparison.clone());
     }
-    if let Some(drift) = sentinels::drift(folder, run.as_str()) {
+    if let Some(drift) = sentinels::drift(kept, run.as_str()) {
         writer.sentinels(drift);
     }
     summary.past = match past {
         Some(lookback) => lookback.past(&summary, writer.nightly(&summary)).await,
-        None => past::earlier(folder, run),
+        None => past::earlier(kept, run),
     };
     let written = writer.finish(&summary).context("failed to write the report")?;
     // The report is there, whatever the earlier run is like.
@@ -199,6 +212,17 @@ pub(crate) fn lost(trouble: &str, report: &anyhow::Result<Exit>, folder: &Path) 
         Err(_) => "nothing of the run is kept".to_owned(),
     };
     anyhow!("the run stopped: {trouble}\nhint: {kept}; the run cannot be resumed, so start it again")
+}
+
+/// `✗ FAIL  nightly`, and the gates that do not hold.
+fn verdict_lines(summary: &Summary, found: &Found) -> String {
+    let Screen { width, .. } = Screen::PLAIN;
+    let all = report::terminal::summary_text(summary, found, false, width);
+    let mut text = format!("{}\n", all.lines().next().unwrap_or_default());
+    for gate in summary.gates.iter().filter(|gate| gate.verdict != RunVerdict::Pass) {
+        text.push_str(&format!("  {}: {}\n", gate.name, gate.reason));
+    }
+    text
 }
 
 /// The summary as a person reads it.

@@ -53,16 +53,22 @@ impl Place {
         (path != Path::new(NONE)).then_some(path)
     }
 
+    /// A file that a flag names must be there; without a flag, no history is no error.
+    pub(crate) fn refuse_missing(&self) -> anyhow::Result<()> {
+        match &self.history {
+            Some(path) if path != Path::new(NONE) && !path.is_file() => Err(missing(path)),
+            _ => Ok(()),
+        }
+    }
+
     /// Opens the history to read.
     pub(crate) async fn read(&self) -> anyhow::Result<History> {
         let Some(path) = self.path() else {
             return Err(usage(anyhow!("there is no history\nhint: name its file with --history FILE")));
         };
         History::read(&path).await.map_err(|error| match error {
-            missing @ history::Error::Missing(_) => usage(anyhow!(
-                "{missing}\nhint: `gabfest run` writes it; `gabfest history import FOLDER…` adds earlier runs"
-            )),
-            other => usage(other),
+            history::Error::Missing(_) => missing(&path),
+            other => broken(&path, &other),
         })
     }
 
@@ -71,8 +77,36 @@ impl Place {
         let Some(path) = self.path() else {
             return Err(usage(anyhow!("there is no history to write\nhint: name its file with --history FILE")));
         };
-        History::open(&path).await.map_err(usage)
+        History::open(&path).await.map_err(|error| broken(&path, &error))
     }
+}
+
+fn missing(path: &Path) -> anyhow::Error {
+    let shown = path.display();
+    if path.is_dir() {
+        return folder(path);
+    }
+    usage(anyhow!(
+        "there is no history in {shown}\nhint: `gabfest run` writes it; `gabfest history import FOLDER…` adds earlier runs"
+    ))
+}
+
+fn folder(path: &Path) -> anyhow::Error {
+    usage(anyhow!(
+        "the history {0} is a folder\nhint: a history is a file; name one, such as --history {0}/{NAME}",
+        path.display()
+    ))
+}
+
+/// A file that cannot be opened, or that is no history.
+fn broken(path: &Path, error: &history::Error) -> anyhow::Error {
+    if path.is_dir() {
+        return folder(path);
+    }
+    usage(anyhow!(
+        "{error}\nhint: move {} away, and `gabfest history import {RUNS}` makes a new one from the folders of runs; or name another with --history FILE",
+        path.display()
+    ))
 }
 
 /// The history beside the runs of a folder.
@@ -113,7 +147,7 @@ impl Keeping {
         exit: &anyhow::Result<Exit>,
     ) {
         if let Err(error) = self.store(settings, folder, run, exit).await {
-            diagnostics::warn(&format!("the run is not in the history: {}", diagnostics::error_text(&error)));
+            diagnostics::warn_always(&format!("the run is not in the history: {}", diagnostics::error_text(&error)));
         }
     }
 
@@ -143,7 +177,7 @@ impl Keeping {
         let file = folder.join(ENDED);
         fs::write(&file, ended + "\n").with_context(|| format!("failed to write {}", file.display()))?;
         let night = night(folder)?;
-        let mut history = History::open(&path).await?;
+        let mut history = History::open(&path).await.map_err(|error| broken(&path, &error))?;
         history.keep(&night).await?;
         Ok(history.close().await?)
     }

@@ -47,7 +47,7 @@ impl Lookback {
         let before = match self.nights(summary).await {
             Ok(before) => before,
             Err(error) => {
-                diagnostics::warn(&format!("the history is not used: {}", diagnostics::error_text(&error)));
+                diagnostics::warn_always(&format!("the history is not used: {}", diagnostics::error_text(&error)));
                 Vec::new()
             }
         };

@@ -39,12 +39,15 @@ impl RunFolder {
                 folder.path.display()
             )));
         }
-        fs::create_dir_all(&folder.path)
-            .map_err(|error| anyhow!("failed to make the run's folder {}: {error}", folder.path.display()))?;
+        fs::create_dir_all(&folder.path).map_err(|error| folder.unwritable("make the run's folder", &error))?;
         let begun = json!({ "run": run.as_str(), "plan": plan.to_json() }).to_string();
-        write_whole(&folder.path, BEGUN, &begun)
-            .with_context(|| format!("failed to write the plan to {}", folder.path.display()))?;
+        write_whole(&folder.path, BEGUN, &begun).map_err(|error| folder.unwritable("write the plan to", &error))?;
         Ok(folder)
+    }
+
+    fn unwritable(&self, what: &str, error: &io::Error) -> anyhow::Error {
+        let path = self.path.display();
+        usage(anyhow!("failed to {what} {path}: {error}\nhint: name another folder with --out"))
     }
 
     /// Whether the store has a run. A run that was killed at its start has left an empty store.

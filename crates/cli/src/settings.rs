@@ -171,8 +171,8 @@ impl Goodput {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Gates {
-    /// The least success rate of the whole run: pass / (pass + fail + errors of the agent). Without it and `success_rate` every
-    /// trial of every case must pass.
+    /// The least success rate of the whole run: pass / (pass + fail + errors of the agent), such as `0.95` for 95 %. Without it
+    /// and `success_rate` every trial of every case must pass.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) pass_rate: Option<f64>,
     /// Least success rates, of the run or of each of its parts, by the rate itself or by its lower bound: `95%`,
@@ -200,8 +200,8 @@ pub(crate) struct Gates {
     /// How well a judge must agree with people to decide. The findings of other judges only inform. Without it every judge
     /// decides.
     pub(crate) judges: Option<Judges>,
-    /// Compares the run with an earlier one, as `gabfest compare` does: a run that is worse fails (exit code 1). Without
-    /// it nothing is compared.
+    /// Compares the run with an earlier one, as `gabfest compare` does: a run that is worse fails (exit code 1), such as
+    /// `{baseline: last-green}`. Without it nothing is compared.
     pub(crate) regression: Option<Regression>,
 }
 

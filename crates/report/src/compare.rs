@@ -1,7 +1,10 @@
 //! The pages of a comparison of two runs: terminal, Markdown, HTML and JSON.
 
-use record::visible;
-use statistics::compare::found::Comparison;
+use record::{
+    summary::{Gate, RunVerdict},
+    visible,
+};
+use statistics::compare::found::{CompareVerdict, Comparison};
 
 use crate::{
     Error, Screen,
@@ -39,6 +42,20 @@ pub fn markdown(comparison: &Comparison) -> String {
 /// The templates cannot be filled.
 pub fn html(comparison: &Comparison) -> Result<String, Error> {
     html::compare::render(&compare::of(comparison, HTML), comparison)
+}
+
+/// The gate `regression` of the new run: it holds if the run is better or not worse.
+#[must_use]
+pub fn gate(comparison: &Comparison) -> Gate {
+    let verdict = match comparison.verdict {
+        CompareVerdict::Better | CompareVerdict::NotWorse => RunVerdict::Pass,
+        CompareVerdict::Worse => RunVerdict::Fail,
+        CompareVerdict::CannotTell => RunVerdict::Inconclusive,
+    };
+    let headline = compare::of(comparison, TERMINAL).headline;
+    let because = headline.facts.first().map(|fact| fact.text()).unwrap_or_default();
+    let reason = format!("{}, compared with {}: {because}", headline.mark.word, comparison.base.called);
+    Gate { name: "regression".to_owned(), verdict, reason }
 }
 
 /// Indented, with a final line end.

@@ -180,7 +180,7 @@ fn description(reasons: Option<&CaseReasons>) -> String {
     for reason in &reasons.first {
         text.push_str(&format!(
             "repeat {} (trial {}, {}): {} {}, blame {}: {}\n",
-            reason.repeat,
+            reason.repeat + 1,
             reason.trial_id,
             reason.place,
             reason.verdict.name(),

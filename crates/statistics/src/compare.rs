@@ -102,6 +102,10 @@ fn run_rate(cells: &Cells<'_>, margin: f64) -> RateFound {
         rate::difference(&imputed).map(|found| found.difference)
     };
     let sum = |of: fn(&rate::Stratum) -> u64| strata.iter().map(of).sum();
+    let all_agree = strata.iter().all(|of| {
+        let (pass, trials) = (of.base_pass + of.new_pass, of.base_trials + of.new_trials);
+        pass == trials
+    }) || strata.iter().all(|of| of.base_pass + of.new_pass == 0);
     RateFound {
         margin,
         within,
@@ -125,6 +129,9 @@ fn run_rate(cells: &Cells<'_>, margin: f64) -> RateFound {
         low: found.as_ref().map(|found| found.low),
         high: found.as_ref().map(|found| found.high),
         chance_if_equal: found.as_ref().map(Difference::chance_if_equal),
-        chance_if_worse_by_margin: found.as_ref().map(|found| found.chance_if_worse_by(margin)),
+        chance_if_worse_by_margin: found
+            .as_ref()
+            .filter(|found| !all_agree && found.knows_spread())
+            .map(|found| found.chance_if_worse_by(margin)),
     }
 }

@@ -16,7 +16,7 @@
 //! run is not finished.
 
 use record::{
-    share,
+    Summary, share,
     summary::{Gate, RunVerdict},
     tally::Counts,
 };
@@ -33,6 +33,8 @@ pub use odds::{Odds, Planned, least_passes, most_failing_passes, odds};
 pub use planned::{PlannedGate, and_rates, decide_all, planned_gates, required};
 pub use rates::{CaseParts, success_rate};
 
+/// A run has cases, and those in quarantine are none of the gates'.
+const NO_CASE: &str = "no case counts: all are in quarantine";
 /// The number of cases that a reason lists by name.
 const NAMED_CASES: usize = 3;
 
@@ -211,6 +213,13 @@ impl Decision {
     }
 }
 
+/// The run with one gate more, or with this one in the place of that of the same name.
+pub fn add(summary: &mut Summary, gate: Gate) {
+    summary.gates.retain(|other| other.name != gate.name);
+    summary.verdict = fold([summary.verdict, gate.verdict].into_iter());
+    summary.gates.push(gate);
+}
+
 /// The share of trials in which the agent got a critical fault of the simulated user is at most `allowed`. Such faults are ours,
 /// so the gate is never FAIL.
 #[must_use]
@@ -263,7 +272,7 @@ fn every_case(name: &str, cases: &[CaseResult], asked: &[Asked], verdicts: &[Run
     }
     let open = verdicts.iter().filter(|verdict| **verdict == RunVerdict::Inconclusive).count();
     let reason = match (cases.len(), found.is_empty()) {
-        (0, _) => "there is no case".to_owned(),
+        (0, _) => NO_CASE.to_owned(),
         (1, true) => format!("the only case passed{}", within(allowed)),
         (all, true) if open > 0 => format!("{} of {all} cases passed{}", all - open, within(allowed)),
         (all, true) => format!("all {all} cases passed{}", within(allowed)),
@@ -298,6 +307,7 @@ fn within(failed: u64) -> String {
 fn pass_rate(required: f64, total: &Counts, planned: u64, forgiven: bool) -> Gate {
     let verdict = Asked::Rate(required).verdict(total, planned, forgiven);
     let (passed, missing) = (passed(total), missed(total, planned, forgiven));
+    let passed = if planned == 0 { NO_CASE.to_owned() } else { passed };
     let reason = format!("{passed}{missing}, required {} by point", percent(required));
     Gate { name: "pass_rate".to_owned(), verdict, reason }
 }
@@ -367,7 +377,7 @@ fn every_case_judged(allowed: u64, all: usize, unjudged: &[&str]) -> Gate {
     let verdict = if enough { RunVerdict::Pass } else { RunVerdict::Inconclusive };
     let cases = if all == 1 { "1 case".to_owned() } else { format!("{all} cases") };
     let reason = match (all, unjudged.len()) {
-        (0, _) => "there is no case".to_owned(),
+        (0, _) => NO_CASE.to_owned(),
         (1, 0) => "the only case has a judged trial".to_owned(),
         (_, 0) => format!("each of {cases} has a judged trial"),
         (_, 1) => format!("1 of {cases} has no judged trial ({}), allowed {allowed}", some_of(unjudged)),

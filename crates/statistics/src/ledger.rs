@@ -154,6 +154,12 @@ impl Belief {
 /// A change of the agent within the nights counts as a difference between nights too, so the estimate is rather too high than too low.
 #[must_use]
 pub fn night_correlation<'a>(cases: impl IntoIterator<Item = &'a [Outcomes]>) -> f64 {
+    known_night_correlation(cases).unwrap_or(0.0)
+}
+
+/// The same; `None` with fewer than five nights to compare, or with one trial a night.
+#[must_use]
+pub fn known_night_correlation<'a>(cases: impl IntoIterator<Item = &'a [Outcomes]>) -> Option<f64> {
     let (mut between, mut within, mut sizes) = (0.0, 0.0, 0.0);
     let (mut nights_free, mut trials_free) = (0_u64, 0_u64);
     for nights in cases {
@@ -175,12 +181,12 @@ pub fn night_correlation<'a>(cases: impl IntoIterator<Item = &'a [Outcomes]>) ->
         nights_free += played.len() as u64 - 1;
     }
     if nights_free < LEAST_NIGHTS || trials_free == 0 {
-        return 0.0;
+        return None;
     }
     let (between, within) = (between / nights_free as f64, within / trials_free as f64);
     let size = sizes / nights_free as f64;
     let spread = between + (size - 1.0) * within;
-    if spread <= 0.0 { 0.0 } else { ((between - within) / spread).clamp(0.0, MOST_CORRELATION) }
+    Some(if spread <= 0.0 { 0.0 } else { ((between - within) / spread).clamp(0.0, MOST_CORRELATION) })
 }
 
 #[cfg(test)]
@@ -189,6 +195,15 @@ mod tests {
 
     /// Written by reference/ledger.py.
     const REFERENCE: &str = include_str!("../reference/ledger.json");
+
+    #[test]
+    fn few_nights_do_not_tell_whether_nights_differ() {
+        let known = |number: usize| {
+            let nights = vec![Outcomes { passed: 9, trials: 10 }; number];
+            known_night_correlation([nights.as_slice()])
+        };
+        assert_eq!((known(1), known(5), known(6)), (None, None, Some(0.0)));
+    }
 
     fn close(found: f64, right: &serde_json::Value, what: &str) {
         let right = right.as_f64().unwrap();

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    ledger::{Belief, Outcomes, night_correlation},
+    ledger::{Belief, Outcomes, known_night_correlation},
     nights::{Night, NightCell, NightRun},
     recurring::{Recurring, recurring},
     wilson,
@@ -28,6 +28,8 @@ pub struct Trends {
     pub half_life_nights: f64,
     /// How much alike the trials of one night are, over all cases: 0 if nights differ by chance only.
     pub night_correlation: f64,
+    /// There are nights enough to tell whether nights differ; if not, `night_correlation` is 0.
+    pub knows_nights: bool,
     /// The earliest first.
     pub runs: Vec<RunPoint>,
     /// In alphabetical order.
@@ -129,7 +131,8 @@ impl Trends {
         // Nights that were decided early have more extreme rates; the evidence of their trials is what it is.
         let whole: Vec<Vec<Outcomes>> =
             courses.values().map(|points| outcomes(points, NightRun::is_whole_night)).collect();
-        let correlation = night_correlation(whole.iter().map(Vec::as_slice));
+        let known = known_night_correlation(whole.iter().map(Vec::as_slice));
+        let correlation = known.unwrap_or(0.0);
         let mut cases: Vec<Course> = courses
             .values()
             .zip(&counted)
@@ -142,6 +145,7 @@ impl Trends {
             schema_version: SCHEMA_VERSION,
             half_life_nights: half_life,
             night_correlation: correlation,
+            knows_nights: known.is_some(),
             runs,
             cases,
             failures: recurring(nights),

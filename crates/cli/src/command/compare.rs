@@ -37,6 +37,7 @@ enum Page {
 }
 
 pub(crate) async fn compare(args: &Args) -> anyhow::Result<Exit> {
+    args.place.refuse_missing()?;
     let (base, new) = (compared::read(&args.base)?, compared::read(&args.new)?);
     let mut found = compare::compare(&base, &new, args.margin);
     found.nights = nights::between(&args.place, &base, &new, &found).await;

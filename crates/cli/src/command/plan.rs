@@ -63,7 +63,7 @@ fn share(text: &str) -> Option<f64> {
 }
 
 fn fall(text: &str) -> Result<f64, String> {
-    compared::margin(text).map_err(|_| "a fall is in percentage points, such as 3pp".to_owned())
+    compared::margin(text).map_err(|_| "a fall is in percentage points from 0pp to 100pp, such as 3pp".to_owned())
 }
 
 fn dollars(text: &str) -> Result<f64, String> {

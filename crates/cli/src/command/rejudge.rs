@@ -120,7 +120,7 @@ async fn judge(args: &Args, read: &settings::Read, source: &mut RecordedRun) -> 
     let run = clock::new_run_id();
     let folder = RunFolder::begin(&run, &plan, args.output.out.as_deref()).await?;
     let quiet = args.output.quiet;
-    let shown = Shown { quiet, baseline: None, past: None };
+    let shown = Shown { quiet, silent: false, baseline: None, past: None, kept: None };
     let submitted = (plan, Spend::default(), max_cost);
     let exit = play::play(submitted, (resources, slots), Observers::default(), &run, &folder, shown, None).await?;
     let changed = changed_verdicts::between(source, &folder).await?;

@@ -132,9 +132,10 @@ async fn render(
     patience: Patience,
 ) -> anyhow::Result<Exit> {
     let Some(form) = args.format else {
-        let folder = args.out.clone().unwrap_or(usual);
-        run_folder::refuse_file(&folder)?;
-        let (_, written, _) = finish::write(client, run, &folder, Shown::AGAIN, patience).await?;
+        let folder = args.out.as_deref().unwrap_or(&usual);
+        run_folder::refuse_file(folder)?;
+        let shown = Shown { kept: Some(&usual), ..Shown::AGAIN };
+        let (_, written, _) = finish::write(client, run, folder, shown, patience).await?;
         stdout::line(&written.report_html().display().to_string())?;
         return Ok(Exit::Held);
     };
@@ -143,6 +144,7 @@ async fn render(
     let plan = if form.needs_plan() { Some(client::plan(client, &summary, patience).await?) } else { None };
     let mut rendering = Rendering::of(form, plan);
     if let Some(comparison) = regression::earlier(&usual, run) {
+        regression::decide(&mut summary, &comparison);
         rendering.compare(comparison);
     }
     if let Some(drift) = sentinels::drift(&usual, run.as_str()) {

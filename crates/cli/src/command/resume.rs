@@ -46,7 +46,7 @@ pub(crate) struct Args {
     coordinator: Vec<String>,
     #[command(flatten)]
     identity: remote::Identity,
-    /// Print errors only
+    /// Print errors, and the verdict of a run that does not exit with 0
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -91,8 +91,8 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
             origin.run
         )));
     }
-    let baseline = Baseline::choose(None, read.settings.gates.regression.as_ref(), &plan.name, &run)?;
-    let baseline = baseline.map(|baseline| baseline.with_history(args.keeping.place.clone()));
+    let baseline =
+        Baseline::choose(None, read.settings.gates.regression.as_ref(), &plan.name, &run, &args.keeping.place).await?;
     if args.max_cost.flag().is_some() {
         budget::check(&plan.agents, &read)?;
     }
@@ -123,11 +123,13 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
         let last = follow::watch(embedded.client(), &run, args.quiet, &interrupts, interrupt).await?;
         let quiet = args.quiet;
         let past = Lookback::of(&args.keeping.place, &read);
-        let shown = Shown { quiet, baseline: baseline.as_ref(), past: Some(&past) };
+        let shown = Shown { quiet, silent: false, baseline: baseline.as_ref(), past: Some(&past), kept: None };
         let exit = play::end(embedded, &run, &folder, shown, last.as_ref(), interrupts.count() > 0).await;
         replay::end(&tape);
-        let exit = exit
-            .and_then(|exit| baseline.as_ref().map_or(Ok(exit), |baseline| baseline.gate(&folder.path, quiet, exit)));
+        let exit = exit.and_then(|exit| match &baseline {
+            Some(baseline) if !quiet => baseline.print(&folder.path).map(|()| exit),
+            _ => Ok(exit),
+        });
         let exit = args.export.at_end(read.settings.export.as_ref(), &folder, quiet, exit).await;
         args.keeping.keep(&read.settings.labels, &folder.path, &run, &exit).await;
         exit

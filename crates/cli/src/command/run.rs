@@ -89,8 +89,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let retention = run_folders::Retention::of(&read.settings)?;
     args.export.check(read.settings.export.as_ref(), &run).await?;
     let gate = read.settings.gates.regression.as_ref();
-    let baseline = Baseline::choose(args.baseline.as_deref(), gate, &plan.name, &run)?;
-    let baseline = baseline.map(|baseline| baseline.with_history(args.keeping.place.clone()));
+    let baseline = Baseline::choose(args.baseline.as_deref(), gate, &plan.name, &run, &args.keeping.place).await?;
     descriptors::check(&read.settings, plan.agents.iter().map(String::as_str), slots)?;
     let addresses: Vec<String> = args.selection.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let mut observed = Observed::start("gabfest", &observed::instance(), &args.page).await?;
@@ -120,12 +119,14 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         let submitted = (plan, preflight, max_cost);
         let quiet = args.output.quiet;
         let past = Lookback::of(&args.keeping.place, &read);
-        let shown = Shown { quiet, baseline: baseline.as_ref(), past: Some(&past) };
+        let shown = Shown { quiet, silent: false, baseline: baseline.as_ref(), past: Some(&past), kept: None };
         let exit =
             play::play(submitted, (resources, slots), observed.observers(), &run, &folder, shown, args.log).await;
         replay::end(&tape);
-        let exit = exit
-            .and_then(|exit| baseline.as_ref().map_or(Ok(exit), |baseline| baseline.gate(&folder.path, quiet, exit)));
+        let exit = exit.and_then(|exit| match &baseline {
+            Some(baseline) if !quiet => baseline.print(&folder.path).map(|()| exit),
+            _ => Ok(exit),
+        });
         let exit = args.export.at_end(read.settings.export.as_ref(), &folder, quiet, exit).await;
         args.keeping.keep(&read.settings.labels, &folder.path, &run, &exit).await;
         if args.output.out.is_none() {

@@ -80,7 +80,7 @@ pub(crate) async fn to_its_end(
         fs::create_dir_all(&folder).with_context(|| format!("failed to make {}", folder.display()))?;
         watched.write(&folder)?;
     }
-    let shown = Shown { quiet, baseline: None, past: Some(past) };
+    let shown = Shown { quiet, silent: false, baseline: None, past: Some(past), kept: None };
     let exit = tokio::select! {
         exit = finish::report(&mut client, run, &folder, shown, &last.trouble, patience) => exit,
         () = interrupts.reached(1) => {

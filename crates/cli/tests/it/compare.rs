@@ -126,6 +126,8 @@ fn a_run_that_is_not_there_is_an_error_of_use() {
         "{}",
         ended.stderr
     );
+    let ended = place.run(&["compare", "one", "one", "--history", "nofile.db"]);
+    assert!(ended.code == 2 && ended.stderr.contains("there is no history in nofile.db\nhint: "), "{}", ended.stderr);
     let trials = std::fs::read_to_string(place.path().join("one/trials.jsonl")).unwrap();
     place.write("one/trials.jsonl", &trials[..trials.len() - 40]);
     let ended = place.run(&["compare", "one", "one"]);
@@ -138,7 +140,7 @@ fn a_run_that_is_not_there_is_an_error_of_use() {
     assert!(ended.code == 2 && ended.stderr.contains("`gabfest report one` writes it"), "{}", ended.stderr);
     let ended = place.run(&["compare", "one", "one", "--margin", "3"]);
     assert!(
-        ended.code == 2 && ended.stderr.contains("a margin is in percentage points, such as 3pp"),
+        ended.code == 2 && ended.stderr.contains("a margin is in percentage points from 0pp to 100pp, such as 3pp"),
         "{}",
         ended.stderr
     );
@@ -147,8 +149,9 @@ fn a_run_that_is_not_there_is_an_error_of_use() {
 #[test]
 fn a_run_that_is_worse_than_its_baseline_fails_and_the_first_has_none() {
     let place = place();
-    let gates = "gates: { pass_rate: 0.05, case_pass_rate: 0, regression: { margin: 20pp } }";
-    place.write("gabfest.yaml", &format!("{SETTINGS}{gates}\n"));
+    let gates_of =
+        |margin: &str| format!("gates: {{ pass_rate: 0.05, case_pass_rate: 0, regression: {{ margin: {margin} }} }}");
+    place.write("gabfest.yaml", &format!("{SETTINGS}{}\n", gates_of("20pp")));
     let night = |more: &[&str]| place.run(&[&["run", "scenarios", "--repeats", "10"], more].concat());
     let first = night(&[]);
     assert!(first.code == 0 && first.stderr.contains("there is no last-green run \"scenarios\""), "{}", first.stderr);
@@ -156,7 +159,42 @@ fn a_run_that_is_worse_than_its_baseline_fails_and_the_first_has_none() {
     assert!(same.code == 0 && same.stdout.contains("✓ NOT WORSE"), "{}{}", same.stdout, same.stderr);
     let worse = night(&["--agent", "weak", "--out", "bad"]);
     assert!(worse.code == 1 && worse.stdout.contains("✗ WORSE"), "{}{}", worse.stdout, worse.stderr);
-    assert_eq!(place.json("bad/report.json")["verdict"], "PASS", "its other gates hold");
+    // The comparison is a gate of the run, on every page and in its history.
+    assert!(worse.stdout.starts_with("✗ FAIL  scenarios\n"), "{}", worse.stdout);
+    let report = place.json("bad/report.json");
+    let gates: Vec<&serde_json::Value> =
+        report["gates"].as_array().unwrap().iter().filter(|gate| gate["verdict"] != "PASS").collect();
+    assert_eq!((&report["verdict"], gates.len(), &gates[0]["name"]), (&"FAIL".into(), 1, &"regression".into()));
+    let reason = gates[0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("WORSE, compared with gabfest-runs/"), "{reason}");
+    let page = |name: &str| std::fs::read_to_string(place.path().join("bad").join(name)).unwrap();
+    let junit = page("junit.xml");
+    assert!(junit.contains("name=\"regression\"") && junit.matches("<failure").count() == 1, "{junit}");
+    for name in ["report.html", "report.md"] {
+        let text = page(name);
+        assert!(text.contains("FAIL") && !text.contains("every gate held"), "{text}");
+    }
+    let runs = place.run(&["runs"]).stdout;
+    assert!(runs.lines().any(|line| line.contains("FAIL")), "{runs}");
+    let again = place.run(&["report", "bad", "--out", "again"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(place.json("again/report.json")["verdict"], "FAIL", "a report that is written elsewhere says the same");
+    // A run that is worse is not the next baseline.
+    let next = night(&["--agent", "weak", "--quiet"]);
+    assert!(
+        next.code == 1 && next.stderr.contains("✗ FAIL") && next.stderr.contains("regression: WORSE"),
+        "{}",
+        next.stderr
+    );
+    let last = night(&["--agent", "weak"]);
+    assert!(last.code == 1 && last.stdout.contains("✗ WORSE"), "green before, so red again: {}", last.stdout);
+    // Too little evidence is no failure, and not green either.
+    place.write("gabfest.yaml", &format!("{SETTINGS}{}\n", gates_of("1pp")));
+    let open = night(&["--out", "open"]);
+    let report = place.json("open/report.json");
+    assert_eq!((open.code, &report["verdict"]), (3, &"INCONCLUSIVE".into()), "{}", open.stdout);
+    let junit = std::fs::read_to_string(place.path().join("open/junit.xml")).unwrap();
+    assert!(junit.contains("<error") && !junit.contains("<failure"), "{junit}");
     assert_eq!(place.json("bad/compare.json")["verdict"], "worse");
     for page in ["compare.md", "compare.html"] {
         assert!(place.path().join("bad").join(page).is_file(), "{page}");
@@ -166,6 +204,42 @@ fn a_run_that_is_worse_than_its_baseline_fails_and_the_first_has_none() {
     let from_bad = night(&["--baseline", "bad", "--quiet"]);
     assert_eq!((from_bad.code, from_bad.stdout.as_str()), (0, ""), "{}", from_bad.stderr);
     assert_eq!(night(&["--baseline", "nothing"]).code, 2);
+}
+
+#[test]
+fn a_baseline_that_is_gone_or_broken_does_not_turn_the_gate_off() {
+    let place = place();
+    place.write("gabfest.yaml", &format!("{SETTINGS}gates: {{ pass_rate: 0.05, case_pass_rate: 0 }}\n"));
+    let night = |more: &[&str]| place.run(&[&["run", "scenarios", "--repeats", "10", "--quiet"], more].concat());
+    assert_eq!(night(&[]).code, 0);
+    let runs = || {
+        let all = std::fs::read_dir(place.path().join("gabfest-runs")).unwrap().map(|entry| entry.unwrap().path());
+        let mut all: Vec<_> = all.filter(|path| path.is_dir()).collect();
+        all.sort();
+        all
+    };
+    let folder = runs().remove(0);
+    let report = std::fs::read_to_string(folder.join("report.json")).unwrap();
+    std::fs::write(folder.join("report.json"), &report[..200]).unwrap();
+    for baseline in ["last", "last-green"] {
+        let ended = night(&["--baseline", baseline]);
+        let said = ended.stderr.contains("the latest earlier run cannot be read: gabfest-runs/")
+            && ended.stderr.contains("hint: `gabfest report gabfest-runs/");
+        assert!(ended.code == 2 && said, "{}", ended.stderr);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    let ended = night(&["--baseline", "last"]);
+    let said = ended.stderr.contains("is in the history and not in gabfest-runs/");
+    assert!(ended.code == 2 && said && ended.stderr.contains("\nhint: "), "{}", ended.stderr);
+    assert_eq!(night(&["--baseline", "last", "--history", "none", "--out", "first"]).code, 0);
+    // An earlier one that is there is compared, and the run says which.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert_eq!(night(&[]).code, 0);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert_eq!(night(&["--out", "elsewhere"]).code, 0);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let ended = night(&["--baseline", "last"]);
+    assert!(ended.stderr.contains("compared with the one before it, gabfest-runs/"), "{}", ended.stderr);
 }
 
 const TALK: &str = "

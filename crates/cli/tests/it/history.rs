@@ -155,7 +155,7 @@ fn runs_of_ci_are_imported_once() {
 fn a_history_that_cannot_be_written_changes_no_verdict() {
     let place = place();
     place.write("blocked", "");
-    let ended = place.run(&["run", "scenarios", "--history", "blocked/history.db", "--out", "out"]);
+    let ended = place.run(&["run", "scenarios", "--history", "blocked/history.db", "--out", "out", "--quiet"]);
     assert!([0, 1].contains(&ended.code), "{}", ended.stderr);
     assert!(ended.stderr.contains("warning: the run is not in the history: "), "{}", ended.stderr);
     place.write("notes.db", &"x".repeat(2_000));
@@ -164,6 +164,13 @@ fn a_history_that_cannot_be_written_changes_no_verdict() {
     assert_eq!(std::fs::read_to_string(place.path().join("notes.db")).unwrap(), "x".repeat(2_000));
     let read = place.run(&["history", "--history", "notes.db"]);
     assert!(read.code == 2 && read.stderr.contains("is not a history"), "{}", read.stderr);
+    assert!(read.stderr.contains("\nhint: move notes.db away"), "{}", read.stderr);
+    std::fs::create_dir(place.path().join("nights")).unwrap();
+    let read = place.run(&["history", "--history", "nights"]);
+    let said = read.stderr.contains("the history nights is a folder\nhint: ");
+    assert!(read.code == 2 && said, "{}", read.stderr);
+    let ended = place.run(&["run", "scenarios", "--out", "/proc/none", "--history", "none"]);
+    assert!(ended.code == 2 && ended.stderr.contains("\nhint: name another folder with --out"), "{}", ended.stderr);
 
     assert_eq!(night(&place, 1, &["--history", "none"]).stderr, "");
     assert!(!place.path().join("gabfest-runs/history.db").exists());

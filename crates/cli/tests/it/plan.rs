@@ -103,7 +103,7 @@ fn what_cannot_be_planned_is_refused_with_a_hint() {
     for (more, words) in [
         (&["--detect", "2pp"][..], "a fall of 2pp is within the margin of 3pp"),
         (&["--detect", "95pp"], "so it cannot fall by 95%"),
-        (&["--detect", "3"], "a fall is in percentage points, such as 3pp"),
+        (&["--detect", "3"], "a fall is in percentage points from 0pp to 100pp, such as 3pp"),
         (&["--power", "1.2"], "expected a chance from 0.5 to 0.999"),
         (&["--budget", "no"], "expected US dollars"),
         (&["--decide"], "--decide ends a run early"),

@@ -140,7 +140,8 @@ fn objectives_and_comparisons_leave_a_quarantined_case_out() {
     // 20 trials of one case cannot show a fall of less than 3 points, so nothing is worse and nothing is shown.
     assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
     let gates = place.json("out/report.json")["gates"].as_array().unwrap().clone();
-    assert!(gates.iter().all(|gate| gate["verdict"] == "PASS"), "{gates:?}");
+    let open: Vec<_> = gates.iter().filter(|gate| gate["verdict"] != "PASS").collect();
+    assert!(open.len() == 1 && open[0]["name"] == "regression" && open[0]["verdict"] == "INCONCLUSIVE", "{gates:?}");
     let of_refund = gates.iter().find(|gate| gate["name"].as_str().unwrap().contains("refund")).unwrap();
     assert!(of_refund["reason"].as_str().unwrap().contains("in quarantine"), "{of_refund}");
     let whole = gates.iter().find(|gate| gate["name"] == "pass_rate >= 90%").unwrap();

@@ -61,7 +61,7 @@ fn rows() -> Vec<(String, &'static str, &'static [&'static str])> {
         (
             "gates:\n  regression: { margin: 3% }\n".to_owned(),
             "2:17",
-            &["gates.regression.margin is \"3%\", and a margin is in percentage points, such as 3pp"],
+            &["gates.regression.margin is \"3%\", and a margin is in percentage points from 0pp to 100pp, such as 3pp"],
         ),
         (
             "gates:\n  regression: { baseline: '' }\n".to_owned(),

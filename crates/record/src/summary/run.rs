@@ -89,8 +89,8 @@ impl RunVerdict {
 /// One condition on the run and whether it held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
-    /// `every_case_passes`, or `pass_rate` and `case_pass_rate`; `enough_evidence`, `every_case_judged`, `judge_available`; an objective as it is
-    /// written.
+    /// `every_case_passes`, or `pass_rate` and `case_pass_rate`; `enough_evidence`, `every_case_judged`, `judge_available`, `regression`; an
+    /// objective as it is written.
     pub name: String,
     pub verdict: RunVerdict,
     /// What was required and what was found, in words.

@@ -18,7 +18,7 @@ use super::{
 use crate::{Found, figures::plural};
 
 const RUNS: &str = "Two runs cannot tell a change of the agent from a difference between two nights: every word here is about these two runs";
-const FIGURES: &str = "Quantiles over the conversations of the cases that both runs have, each case weighing the same. An interval's ends are each wrong in 1 of 20 comparisons. Turns without an answer count as infinitely slow. Tokens are the agent's, cost is that of all roles.";
+const FIGURES: &str = "Quantiles over the conversations of the cases that both runs have, each case weighing the same. An interval's ends are each wrong in 1 of 20 comparisons. Turns without an answer count as infinitely slow. A change of less than 10 %, or 10 ms, is not named. Too few: p95 needs 130 values. Tokens are the agent's, cost is that of all roles.";
 
 pub(crate) fn of(comparison: &Comparison, room: CompareRoom) -> Document {
     let mut sections = changes::sections(comparison, room);

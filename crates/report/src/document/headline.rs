@@ -16,6 +16,7 @@ use crate::{
 const METHOD_COLUMNS: usize = 16;
 const JUDGE: &str = "judge";
 const QUARANTINE: &str = "quarantine";
+const LEFT_OUT: &str = "left out";
 
 #[derive(Debug)]
 pub(crate) struct Headline {
@@ -51,6 +52,11 @@ impl Headline {
             note: note(&summary.run),
             facts: facts(summary).into_iter().chain(alerts).collect(),
         }
+    }
+
+    /// Cases in quarantine, which no gate depends on.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        self.facts.iter().find(|fact| fact.name == LEFT_OUT).map(Fact::text)
     }
 
     /// What needs a look before the verdict is believed; a section below says more.
@@ -101,6 +107,7 @@ fn facts(summary: &Summary) -> Vec<Fact> {
         ),
     )];
     let optional = [
+        (LEFT_OUT, left_out(summary)),
         ("bounds", figures::bounds(totals).map(|bounds| format!("success rate {bounds}"))),
         ("judged", figures::judged_pass_rate(totals)),
         ("replayed", figures::replayed_failures(totals)),
@@ -132,6 +139,16 @@ fn facts(summary: &Summary) -> Vec<Fact> {
         facts.push(fact("wall time", format!("{}{pace}", millis(wall.duration_ms as f64))));
     }
     facts
+}
+
+/// The success rate has the trials of cases in quarantine, and the gates have not.
+fn left_out(summary: &Summary) -> Option<String> {
+    let cases = summary.cases.iter().filter(|case| case.quarantine.is_some()).count() as u64;
+    match cases {
+        0 => None,
+        1 => Some("1 case in quarantine: no gate depends on it".to_owned()),
+        many => Some(format!("{} cases in quarantine: no gate depends on them", count(many))),
+    }
 }
 
 /// How the trials ended that did not pass.

@@ -149,6 +149,8 @@ fn night_words(trends: &Trends) -> String {
     let nights = trends.runs.iter().filter(|run| run.is_night).count() as u64;
     let alike = if trends.night_correlation > 0.0 {
         format!("trials of one night are alike (correlation {:.2})", trends.night_correlation)
+    } else if !trends.knows_nights {
+        "too few nights to tell whether nights differ".to_owned()
     } else {
         "nights differ no more than by chance".to_owned()
     };

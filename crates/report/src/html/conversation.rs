@@ -146,7 +146,7 @@ fn conversation(selected: &Selected, summary: &Summary, matrix: &Matrix, groups:
         reason,
         failure_kind: failure.map(|failure| failure.kind.name()),
         blame: failure.map(|failure| failure.blame.name()),
-        repeat: trial.repeat,
+        repeat: trial.repeat + 1,
         place: failure.map(|_| FailurePlace::of(trial).to_string()),
         failing_turn,
         failing_anchor,

@@ -75,7 +75,7 @@ fn row(index: usize, group: &Group, conversations: &Conversations) -> Row {
         shares: shares.collect(),
         more_shares: (more_shares > 0).then(|| count(more_shares)),
         href: here.first().map(|conversation| conversation.failing_anchor.clone()),
-        first: format!("repeat {}, trial {}", group.first.repeat, group.first.trial_id),
+        first: format!("repeat {}, trial {}", group.first.repeat + 1, group.first.trial_id),
         here: figures::plural(here.len() as u64, "conversation", "conversations"),
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct Overview {
     sentence: String,
     exit: &'static str,
     /// Why trials were skipped, each reason once.
+    /// Cases that no gate depends on.
+    left_out: Option<String>,
     skipped: Vec<String>,
     gates: Vec<Gate>,
     first_failure: Option<FirstFailure>,
@@ -101,6 +103,7 @@ impl Overview {
             verdict: headline.mark,
             sentence: sentence(summary),
             exit: Ending::of(summary).words(),
+            left_out: headline.left_out().map(|text| capitalized(&text)),
             skipped: skipped(groups),
             gates: summary
                 .gates

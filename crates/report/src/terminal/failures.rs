@@ -38,7 +38,7 @@ fn group(lines: &mut Lines, group: &Group) {
         lines.wrapped(INDENT, REASON_LINES, &shares.collect::<Vec<_>>().join(", "));
     }
     let which = if group.trials > 1 { "first: " } else { "" };
-    let which = format!("{which}repeat {}, trial {}", group.first.repeat, clean(&group.first.trial_id));
+    let which = format!("{which}repeat {}, trial {}", group.first.repeat + 1, clean(&group.first.trial_id));
     let which = lines.paint.dim(&fit(&which, lines.width - INDENT));
     lines.line(&format!("{}{which}", " ".repeat(INDENT)));
 }

@@ -131,7 +131,7 @@ fn similar_failures_are_counted_beyond_the_kept_conversations() {
     for line in [
         "  ✗ FAIL         320 × refund, step 1, turn 3",
         "      polite 300, expert 20",
-        "      first: repeat 0, trial 0000abc000000000",
+        "      first: repeat 1, trial 0000abc000000000",
         "  ! ERROR        greeting, step 1, turn 4",
     ] {
         assert!(text.lines().any(|one| one == line), "{line}: {text}");

@@ -15,7 +15,7 @@ use super::{
 pub(super) const FALSE_SHARE: f64 = 0.05;
 /// Smaller changes of times and costs are not listed, and of times none below 10 ms, which nobody who talks to an agent notices.
 const LEAST_MOVE: f64 = 0.10;
-const LEAST_MOVE_MS: f64 = 10.0;
+pub(super) const LEAST_MOVE_MS: f64 = 10.0;
 
 #[derive(Debug)]
 pub(super) struct Cells<'a> {
@@ -301,11 +301,16 @@ fn listed<T: Chance>(found: Vec<Option<T>>) -> Vec<Listed<T>> {
     found.into_iter().map(|one| one.and_then(|one| Some((one, adjusted.next()?)))).collect()
 }
 
+/// Whether a difference is large enough to be named.
+pub(super) fn is_far(base: f64, new: f64, least: f64) -> bool {
+    let by = (new - base).abs();
+    base != new && by >= least && by >= LEAST_MOVE * base.min(new)
+}
+
 fn moved((raw, adjusted): (Raw, f64), least: f64) -> Moved {
     let finite = |value: f64| value.is_finite().then_some(value);
     // No answer at all is a change from any time: the difference is infinite.
-    let by = (raw.new - raw.base).abs();
-    let far = raw.base != raw.new && by >= least && by >= LEAST_MOVE * raw.base.min(raw.new);
+    let far = is_far(raw.base, raw.new, least);
     let direction = if raw.new > raw.base { Direction::Up } else { Direction::Down };
     let changed = (far && adjusted <= FALSE_SHARE).then_some(direction);
     Moved { base: finite(raw.base), new: finite(raw.new), chance: raw.chance, adjusted, changed }

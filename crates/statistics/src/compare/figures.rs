@@ -3,8 +3,10 @@
 //! Each cell weighs the same on both sides, whatever its number of conversations: otherwise a cell that one run played more often
 //! would look like a change.
 
+use record::latency::floor_of;
+
 use super::{
-    cells::Cells,
+    cells::{Cells, LEAST_MOVE_MS, is_far},
     found::{Direction, Figure, FigureFound},
     played::{PlayedCell, PlayedTrial},
     quantile::{self, Cluster},
@@ -45,7 +47,32 @@ fn found(cells: &Cells<'_>, figure: Figure, share: f64) -> Option<FigureFound> {
     }
     let of = quantile::difference(&base, &new, share)?;
     let finite = |value: f64| value.is_finite().then_some(value);
-    let changed = if of.low > 0.0 {
+    let least = match figure {
+        Figure::AgentTokensP50 | Figure::CostP50Usd | Figure::CostP95Usd => 0.0,
+        _ => LEAST_MOVE_MS,
+    };
+    let (base_values, new_values) = (values(&base), values(&new));
+    let floor = floor_of(share);
+    if base_values < floor || new_values < floor {
+        let enough = |number: u64, value: f64| finite(value).filter(|_| number >= floor);
+        return Some(FigureFound {
+            figure,
+            base: enough(base_values, of.base.value),
+            new: enough(new_values, of.new.value),
+            difference: None,
+            low: None,
+            high: None,
+            changed: None,
+            too_few: true,
+            base_values,
+            new_values,
+            base_unanswered,
+            new_unanswered,
+        });
+    }
+    let changed = if !is_far(of.base.value, of.new.value, least) {
+        None
+    } else if of.low > 0.0 {
         Some(Direction::Up)
     } else if of.high < 0.0 {
         Some(Direction::Down)
@@ -60,8 +87,9 @@ fn found(cells: &Cells<'_>, figure: Figure, share: f64) -> Option<FigureFound> {
         low: finite(of.low),
         high: finite(of.high),
         changed,
-        base_values: values(&base),
-        new_values: values(&new),
+        too_few: false,
+        base_values,
+        new_values,
         base_unanswered,
         new_unanswered,
     })
@@ -92,4 +120,15 @@ fn clusters(cell: &PlayedCell, figure: Figure) -> Option<Vec<Cluster>> {
         })
     };
     cell.trials.iter().map(|trial| Some(Cluster { weight, values: values(trial)? })).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_that_is_shown_as_0_is_not_named() {
+        assert!(!is_far(0.10, 0.13, LEAST_MOVE_MS) && !is_far(200.0, 215.0, LEAST_MOVE_MS));
+        assert!(is_far(200.0, 221.0, LEAST_MOVE_MS) && is_far(200.0, f64::INFINITY, LEAST_MOVE_MS));
+    }
 }

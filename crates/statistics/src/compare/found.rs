@@ -63,7 +63,8 @@ pub struct RateFound {
     /// Cases that are compared, and their scenarios.
     pub cells: u64,
     pub scenarios: u64,
-    /// The interval holds for scenarios like these; otherwise only for these.
+    /// The interval holds for scenarios like these; otherwise only for these: there are fewer than six, or all of them differ equally, so nothing is
+    /// known about how much scenarios differ.
     pub clustered: bool,
     pub base_pass: u64,
     pub base_trials: u64,
@@ -92,7 +93,7 @@ pub struct RateFound {
     pub high: Option<f64>,
     /// The chance of a difference as large if both rates are equal.
     pub chance_if_equal: Option<f64>,
-    /// The chance of a NEW as good if it is worse by the margin.
+    /// The chance of a NEW as good if it is worse by the margin; `null` if all trials agree or all scenarios differ equally, because nothing is known about how much they differ.
     pub chance_if_worse_by_margin: Option<f64>,
 }
 
@@ -110,7 +111,8 @@ pub enum Figure {
     CostP95Usd,
 }
 
-/// A quantile in both runs. `null` stands for a quantile among turns without an answer, and for an end that the trials do not bound.
+/// A quantile in both runs. `null` stands for a quantile among turns without an answer, for an end that the trials do not bound,
+/// and for what has too few values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureFound {
     pub figure: Figure,
@@ -120,7 +122,11 @@ pub struct FigureFound {
     /// 95 % one-sided limits of the difference.
     pub low: Option<f64>,
     pub high: Option<f64>,
+    /// `null` if the interval contains 0, or if the difference is below 10 % or, of times, 10 ms.
     pub changed: Option<Direction>,
+    /// A side has fewer values than the report needs to state the percentile.
+    #[serde(default)]
+    pub too_few: bool,
     /// Values on both sides.
     pub base_values: u64,
     pub new_values: u64,

@@ -2,7 +2,8 @@
 //!
 //! Each cell counts once: the difference is the mean of the cells' differences. With [`LEAST_CLUSTERS`] scenarios or more, the
 //! scenarios are a sample of what the agent is asked, and the interval comes from how much they differ (Student's t).
-//! With fewer, it is for these scenarios only, and comes from the trials of each cell: pairs by D. G. Bonett and R. M. Price,
+//! If all scenarios differ equally, nothing is known about how much scenarios differ: the interval is for these only, and comes from the number of
+//! trials. With fewer scenarios, it is for these only too, and comes from the trials of each cell: pairs by D. G. Bonett and R. M. Price,
 //! "Adjusted Wald confidence interval for a difference of binomial proportions based on paired data", JEBS 37 (2012), others by A. Agresti
 //! and B. Caffo, "Simple and effective confidence intervals for proportions", American Statistician 54 (2000).
 
@@ -46,6 +47,8 @@ pub struct Difference {
     pub scenarios: u64,
     /// The interval comes from the differences between scenarios.
     pub clustered: bool,
+    /// The end of the interval comes from Student's t.
+    by_student: bool,
     error: f64,
 }
 
@@ -85,10 +88,22 @@ pub fn difference(strata: &[Stratum]) -> Option<Difference> {
     let (base, new) = (base / cells, new / cells);
     let difference = new - base;
     let clusters = scenarios.len();
-    let clustered = clusters >= LEAST_CLUSTERS;
-    let error = if clustered { between(&scenarios, difference, cells, &compared) } else { inside(&compared, cells) };
-    let mut found =
-        Difference { base, new, difference, low: -1.0, high: 1.0, scenarios: clusters as u64, clustered, error };
+    let by_student = clusters >= LEAST_CLUSTERS;
+    // Divisions leave errors of rounding.
+    let differ = spread(&scenarios, difference) > 1e-18;
+    let clustered = by_student && differ;
+    let error = if by_student { between(&scenarios, difference, cells, &compared) } else { inside(&compared, cells) };
+    let mut found = Difference {
+        base,
+        new,
+        difference,
+        low: -1.0,
+        high: 1.0,
+        scenarios: clusters as u64,
+        clustered,
+        by_student,
+        error,
+    };
     let half = found.reach() * error;
     found.low = (difference - half).max(-1.0);
     found.high = (difference + half).min(1.0);
@@ -126,9 +141,14 @@ impl Difference {
         self.below(-(self.difference + margin) / self.error)
     }
 
+    /// Differences between scenarios, or between trials, were seen: without any, a small chance would come from the formula alone.
+    pub(super) fn knows_spread(&self) -> bool {
+        self.clustered || !self.by_student
+    }
+
     /// How many standard errors an end of the interval is away.
     fn reach(&self) -> f64 {
-        if self.clustered {
+        if self.by_student {
             self.student().inverse_cdf(1.0 - CHANCE)
         } else {
             Normal::standard().inverse_cdf(1.0 - CHANCE)
@@ -136,7 +156,7 @@ impl Difference {
     }
 
     fn below(&self, errors: f64) -> f64 {
-        if self.clustered { self.student().cdf(errors) } else { Normal::standard().cdf(errors) }
+        if self.by_student { self.student().cdf(errors) } else { Normal::standard().cdf(errors) }
     }
 
     fn student(&self) -> StudentsT {
@@ -144,11 +164,16 @@ impl Difference {
     }
 }
 
+/// The sum of squares between scenarios.
+fn spread(scenarios: &BTreeMap<usize, (f64, f64)>, mean: f64) -> f64 {
+    scenarios.values().map(|(cells, sum)| (sum - cells * mean).powi(2)).sum()
+}
+
 /// The standard error from the differences between scenarios. Scenarios that all agree do not mean that trials never differ, so one
 /// pair that falls and one that rises are added, as in Bonett and Price's interval.
 fn between(scenarios: &BTreeMap<usize, (f64, f64)>, mean: f64, cells: f64, compared: &[&Stratum]) -> f64 {
     let clusters = scenarios.len() as f64;
-    let squares: f64 = scenarios.values().map(|(cells, sum)| (sum - cells * mean).powi(2)).sum();
+    let squares = spread(scenarios, mean);
     let trials = |of: fn(&Stratum) -> u64| compared.iter().map(|stratum| of(stratum)).sum::<u64>();
     let pairs = trials(|stratum| stratum.base_trials).min(trials(|stratum| stratum.new_trials)) as f64;
     (clusters / (clusters - 1.0) * squares / cells.powi(2) + 2.0 / (pairs + 2.0).powi(2)).sqrt()
@@ -269,7 +294,7 @@ mod tests {
         let few = difference(&[stratum(0, (5, 5), (5, 5))]).unwrap();
         let many: Vec<Stratum> = (0..40).map(|scenario| stratum(scenario, (20, 20), (20, 20))).collect();
         let many = difference(&many).unwrap();
-        assert_eq!((few.difference, few.clustered, many.clustered), (0.0, false, true));
+        assert_eq!((few.difference, few.clustered, many.clustered), (0.0, false, false));
         assert!(few.low < -0.25 && (-0.01..0.0).contains(&many.low), "{few:?} {many:?}");
     }
 

@@ -43,7 +43,7 @@ async fn replay_of(mut args: Args, read: &settings::Read, source: &mut RecordedR
     }
     let run = clock::new_run_id();
     let folder = RunFolder::begin(&run, &plan, args.output.out.as_deref()).await?;
-    let shown = Shown { quiet: args.output.quiet, baseline: None, past: None };
+    let shown = Shown { quiet: args.output.quiet, silent: false, baseline: None, past: None, kept: None };
     // Every answer is recorded, so nothing costs anything.
     let submitted = (plan, Spend::default(), None);
     let exit = play::play(submitted, (resources, slots), Observers::default(), &run, &folder, shown, args.log).await?;

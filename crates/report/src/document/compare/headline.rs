@@ -53,11 +53,11 @@ fn because(comparison: &Comparison) -> String {
         (_, 1..) => listed,
         (Within::NotWorse, 0) if rate.rose => format!("{}, and no case is worse", moved("rose")),
         (Within::NotWorse, 0) => {
-            let chance = rate.chance_if_worse_by_margin.unwrap_or(1.0);
-            let odds = words::one_in(chance).unwrap_or_else(|| "less than 1 in a million".to_owned());
-            format!(
-                "the success rate did not fall by {margin} (if it had, the chance of this is {odds}), and no case is worse"
-            )
+            let odds = |chance| words::one_in(chance).unwrap_or_else(|| "less than 1 in a million".to_owned());
+            let chance = rate
+                .chance_if_worse_by_margin
+                .map_or_else(String::new, |chance| format!(" (if it had, the chance of this is {})", odds(chance)));
+            format!("the success rate did not fall by {margin}{chance}, and no case is worse")
         }
         (Within::CannotTell, 0) if rate.cells == 0 && rate.quarantined > 0 => {
             "all cases that the runs have in common are in quarantine".to_owned()

@@ -1,14 +1,17 @@
 //! The tables of a comparison: figures, and success rates by group.
 
+use record::latency::floor_of;
 use statistics::compare::found::{Comparison, Direction, Figure, FigureFound, GroupFound, GroupKind};
 
 use super::words;
 use crate::{
     document::model::{Block, Cell, Column, Table},
-    figures::{count, decimal, millis, plural, usd},
+    figures::{TOO_FEW, count, decimal, millis, plural, usd},
 };
 
 const ENDLESS: &str = "no answer";
+/// The only percentile of the tail in the table.
+const TAIL: f64 = 0.95;
 
 pub(super) fn figures(comparison: &Comparison) -> Option<Table> {
     let mut table = Table::new([
@@ -25,9 +28,14 @@ pub(super) fn figures(comparison: &Comparison) -> Option<Table> {
 
 fn row(of: &FigureFound) -> Vec<Cell> {
     let figure = of.figure;
-    let side = |value: Option<f64>| value.map_or_else(|| ENDLESS.to_owned(), |value| text(figure, value));
+    let side = |value: Option<f64>, values: u64| match value {
+        Some(value) => text(figure, value),
+        None if of.too_few && values < floor_of(TAIL) => TOO_FEW.to_owned(),
+        None => ENDLESS.to_owned(),
+    };
     let difference = of.difference.map_or_else(|| "–".to_owned(), |difference| signed(figure, difference));
     let interval = match (of.low, of.high) {
+        (None, None) if of.too_few => "–".to_owned(),
         (None, None) => "unbounded".to_owned(),
         (low, high) => {
             let end =
@@ -39,9 +47,16 @@ fn row(of: &FigureFound) -> Vec<Cell> {
         None => "not shown",
         Some(direction) => word(figure, direction),
     };
-    [title(figure).to_owned(), side(of.base), side(of.new), difference, interval, changed.to_owned()]
-        .map(Cell::figure)
-        .to_vec()
+    [
+        title(figure).to_owned(),
+        side(of.base, of.base_values),
+        side(of.new, of.new_values),
+        difference,
+        interval,
+        changed.to_owned(),
+    ]
+    .map(Cell::figure)
+    .to_vec()
 }
 
 fn title(figure: Figure) -> &'static str {

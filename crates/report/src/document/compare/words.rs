@@ -5,7 +5,7 @@ use statistics::compare::{
     nights::NightsFound,
 };
 
-use crate::figures::{count, millis, usd};
+use crate::figures::{count, millis, percent, usd};
 
 /// Above this chance a difference is what two runs of the same agent show.
 pub(super) const USUAL: f64 = 0.1;
@@ -15,7 +15,7 @@ const DIGEST_CHARS: usize = 8;
 /// `1 in 4,000 by chance`.
 pub(super) fn chance(chance: f64) -> String {
     if chance > USUAL {
-        return "not unusual between two runs".to_owned();
+        return format!("not unusual between two runs: {} by chance", percent(chance));
     }
     one_in(chance).map_or_else(|| "less than 1 in a million by chance".to_owned(), |odds| format!("{odds} by chance"))
 }
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn chances_read_as_odds() {
         for (given, text) in [
-            (0.7, "not unusual between two runs"),
+            (0.7, "not unusual between two runs: 70% by chance"),
             (0.1, "1 in 10 by chance"),
             (0.005_74, "1 in 170 by chance"),
             (0.000_26, "1 in 3,800 by chance"),
