@@ -5,10 +5,12 @@ use std::{
     fmt,
     sync::{Arc, PoisonError, RwLock},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
 use proto::v1::{coordinator_server, runs_server};
+use tokio::{sync::watch, time::timeout};
 use tonic::{Status, body::Body, service::Routes};
 use tonic_health::{ServingStatus, server::HealthReporter};
 use tower::Service;
@@ -37,10 +39,14 @@ impl fmt::Debug for Place {
     }
 }
 
+/// How long calls wait for a coordinator that is starting.
+const STARTS_WITHIN: Duration = Duration::from_secs(10);
+
 /// Changes who answers. Connections stay open.
 #[derive(Debug, Clone)]
 pub struct Switch {
     place: Arc<RwLock<Place>>,
+    started: watch::Sender<bool>,
     health: HealthReporter,
 }
 
@@ -50,6 +56,7 @@ impl Switch {
         if let Place::Elsewhere(there) = before {
             there.end();
         }
+        self.started.send_if_modified(|started| !std::mem::replace(started, true));
     }
 
     fn now(&self) -> Place {
@@ -85,7 +92,7 @@ impl Front {
         let own = Routes::new(super::guarded(health_server, &gate, &clock));
         let own = own.add_service(super::guarded(super::reflection()?, &gate, &clock)).prepare();
         let place = Arc::new(RwLock::new(Place::Nowhere("this coordinator is starting".to_owned())));
-        let switch = Switch { place, health };
+        let switch = Switch { place, started: watch::Sender::new(false), health };
         switch.set_ready(false).await;
         Ok((Self { own, switch: switch.clone(), gate, clock }, switch))
     }
@@ -131,7 +138,20 @@ impl Service<http::Request<Body>> for Front {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        if *self.switch.started.borrow() || Self::is_own(request.uri().path()) {
+            return self.answer(request);
+        }
+        let (front, mut started) = (self.clone(), self.switch.started.subscribe());
+        Box::pin(async move {
+            let _ = timeout(STARTS_WITHIN, started.wait_for(|started| *started)).await;
+            front.answer(request).await
+        })
+    }
+}
+
+impl Front {
+    fn answer(&self, mut request: http::Request<Body>) -> BoxFuture<'static, Result<http::Response<Body>, Infallible>> {
         let answer = match self.place(&mut request) {
             Ok(Place::Here(mut routes)) => return Box::pin(routes.call(request)),
             Ok(Place::Elsewhere(there)) => return Box::pin(async move { Ok(relay(there, request).await) }),

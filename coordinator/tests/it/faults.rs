@@ -124,7 +124,7 @@ async fn heartbeats_keep_a_session_and_list_its_trials() {
     assert_eq!((returned.first, returned.end, returned.epoch), (2, 4, 2), "it may have begun these");
     worker.heartbeat(&[v1::Lease { end: 9, ..lease.clone() }], 0).await;
     assert!(worker.receives_nothing().await);
-    assert_eq!(worker.fenced, [held(&lease, 4, 9)]);
+    assert_eq!(worker.fenced, [held(&lease, 2, 9)]);
 }
 
 #[tokio::test(start_paused = true)]

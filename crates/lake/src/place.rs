@@ -129,7 +129,7 @@ mod tests {
                 "ftp://host/x",
                 "ftp:// is no place of exports; an export goes to a folder, file://, s3://, gs:// or az://",
             ),
-            ("s3:///x", "the address is not one"),
+            ("s3:///x", "names no bucket"),
             ("s3://key:canary@bucket/x", "has credentials"),
             ("s3://bucket/x?secret=canary", "has credentials"),
             ("s3://buck et/canary", "the address is not one"),

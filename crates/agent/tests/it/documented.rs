@@ -68,7 +68,7 @@ fn every_endpoint_of_the_pages_on_models_and_dialects_can_be_used() {
             }
         }
     }
-    assert_eq!(names, ["azure", "bedrock", "claude", "gemini", "gpt", "signed", "judge", "gateway"]);
+    assert_eq!(names, ["azure", "bedrock", "claude", "gemini", "gpt", "signed", "judge", "judge", "gateway"]);
 }
 
 #[test]

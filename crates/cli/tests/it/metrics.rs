@@ -213,12 +213,13 @@ fn a_fleet_shows_the_figures_of_its_report_and_its_losses() {
     all.add(after);
     for metric in [catalogue::WORKER, catalogue::COORDINATOR, catalogue::EVERY_PROCESS].concat() {
         let name = metric.prometheus_name();
-        // Nothing is retried or estimated in this run, and it plays no load.
+        // Nothing is retried, estimated or limited in this run, and it plays no load.
         let is_expected = !name.starts_with("gabfest_load_")
             && ![
                 "gabfest_call_retried_seconds",
                 "gabfest_call_throttled_tries_total",
                 "gabfest_calls_estimated_total",
+                "gabfest_limit_concurrency",
                 "gabfest_start_late_seconds",
             ]
             .contains(&name.as_str());

@@ -38,7 +38,11 @@ impl Sinks {
 
     pub(super) fn text(&self, name: &str) -> String {
         let bytes = self.0.get(name).unwrap_or_else(|| panic!("no {name} among {:?}", self.0.keys()));
-        String::from_utf8_lossy(bytes).into_owned()
+        let mut text = String::from_utf8_lossy(bytes).into_owned();
+        if name.contains(".db") {
+            unpacked(bytes).iter().for_each(|turns| text += &String::from_utf8_lossy(turns));
+        }
+        text
     }
 
     /// Checks that a text is in at least one sink whose name starts with `names`.
@@ -64,6 +68,18 @@ impl Sinks {
         }
         assert!(found.is_empty(), "keys were found:\n{}", found.join("\n"));
     }
+}
+
+/// What the frames of compressed turns in a store contain, as far as a frame lies in one piece.
+fn unpacked(store: &[u8]) -> Vec<Vec<u8>> {
+    const MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+    let frames = store.windows(MAGIC.len()).enumerate().filter(|(_, bytes)| *bytes == MAGIC);
+    let unpacked = frames.map(|(at, _)| {
+        let mut turns = Vec::new();
+        let _ = zstd::Decoder::new(&store[at..]).and_then(|frame| frame.single_frame().read_to_end(&mut turns));
+        turns
+    });
+    unpacked.collect()
 }
 
 /// The first and the last letters: no encoding changes them, and each is enough to recognise a key.
