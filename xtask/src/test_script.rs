@@ -103,7 +103,7 @@ fn uninstallable_tools_are_named_at_once() {
     let output = place.run(&[]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    let all = "bubblewrap chromium prometheus npm systemd openssl postgresql";
+    let all = "bubblewrap chromium prometheus prometheus-alertmanager npm systemd openssl postgresql";
     assert!(stderr.contains(&format!("install these Debian packages, then run this again: {all}\n")), "{stderr}");
     assert!(!place.log().contains("clippy --workspace"), "nothing is begun: {}", place.log());
     std::fs::remove_file(place.path("bin/cargo")).unwrap();

@@ -15,9 +15,8 @@ use tokio_util::sync::DropGuard;
 
 use super::{
     allocator::{Funds, Word},
-    days::{DayGrant, DayWord},
-    endpoints::Health,
     error::Error,
+    limit_words::{DayGrant, DayWord, Health},
     shares::{Demand, Share},
 };
 use crate::{Progress, scheduler::Held, token::Token};

@@ -7,34 +7,15 @@ use std::{collections::BTreeMap, time::Duration};
 
 use store::Store;
 
-use super::{Dispatcher, command::Order};
+use super::{
+    Dispatcher,
+    command::Order,
+    limit_words::{DayGrant, DayWord},
+};
 
 const DAY_MILLIS: i64 = 86_400_000;
 /// A worker gets at most this part of what is left, divided by the workers.
 const PART: u64 = 4;
-
-/// What a worker says of its requests of a day. Sums of one session and one day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DayWord {
-    /// The limit.
-    pub(crate) most: u64,
-    /// Days since 1970, in UTC; 0: it has got nothing yet.
-    pub(crate) day: i64,
-    pub(crate) got: u64,
-    pub(crate) returned: u64,
-    /// All that it wants to have got.
-    pub(crate) wanted: u64,
-}
-
-/// What a worker got of a day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DayGrant {
-    pub(crate) day: i64,
-    pub(crate) got: u64,
-    /// How long the day lasts from now on.
-    pub(crate) left: Duration,
-    pub(crate) used_up: bool,
-}
 
 /// By limit.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use record::decision::Decided;
 use scenario::RunId;
 use store::{Moved, Store};
 
-use super::{Dispatcher, active::Active, command::Order};
+use super::{Dispatcher, active::Active, command::Order, limit_words::Health};
 
 /// The least time between two episodes of one limit: what workers say meanwhile says nothing new.
 const EPISODE: Duration = Duration::from_secs(15);
@@ -15,17 +15,6 @@ const EPISODE: Duration = Duration::from_secs(15);
 const SLACK: Duration = Duration::from_secs(1);
 /// So many waits of a run are kept.
 const MOST_WAITS: usize = 20;
-
-/// What a worker says of an endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Health {
-    /// Episodes of throttling that it saw first.
-    pub(crate) episodes: u64,
-    /// The pause that the last one asked for.
-    pub(crate) pause: Duration,
-    /// Why the worker's circuit breaker is open; `None`: it is not.
-    pub(crate) closed: Option<String>,
-}
 
 /// By limit.
 #[derive(Debug, Default)]

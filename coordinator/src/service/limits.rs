@@ -6,8 +6,8 @@ use proto::v1;
 
 use crate::dispatcher::{
     command::{LimitWord, Message},
-    days::{DayGrant, DayWord},
-    endpoints::Health,
+    limit_words::Health,
+    limit_words::{DayGrant, DayWord},
     shares::{Demand, Share, WHOLE},
 };
 

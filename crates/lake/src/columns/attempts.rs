@@ -3,7 +3,7 @@
 use record::{Trial, call::SpendLine};
 use scenario::CaseId;
 
-use super::time;
+use super::table::time;
 use crate::{
     Attempt, Case, Ending, Facts,
     value::{Value, name},
@@ -21,7 +21,7 @@ struct It<'a> {
     lost_at: Option<i64>,
 }
 
-super::columns! { row(it: It<'_>);
+super::table::columns! { row(it: It<'_>);
     "run" Text "The run's id." it.facts.id.as_str();
     "trial" Int "The trial's place in the plan, from 0." it.number;
     "case_id" Text "The case's id." it.case_id;

@@ -15,7 +15,7 @@ struct It<'a> {
     judgment: &'a Judgment,
 }
 
-super::columns! { row(it: It<'_>);
+super::table::columns! { row(it: It<'_>);
     "run" Text "The run's id." it.facts.id.as_str();
     "trial" Int "The trial's place in the plan, from 0." it.trial.number;
     "case_id" Text "The case's id." &it.trial.case_id;

@@ -5,7 +5,7 @@ use crate::{
     value::{Unsigned, Value, name},
 };
 
-super::columns! { row(it: Facts);
+super::table::columns! { row(it: Facts);
     "run" Text "The run's id." it.id.as_str();
     "name" Text "Its name." it.name.as_str();
     "state" Text "`finished`, `interrupted`, `cancelled` or `running`." name(&it.state);

@@ -11,7 +11,7 @@ struct It<'a> {
     line: &'a SpendLine,
 }
 
-super::columns! { row(it: It<'_>);
+super::table::columns! { row(it: It<'_>);
     "run" Text "The run's id." it.facts.id.as_str();
     "role" Text "`agent`, `user_sim`, `judge` or `scorer`." it.role.name();
     "model" Text "The model that answered, as its endpoint names it." it.model;

@@ -2,7 +2,7 @@
 
 use record::{Trial, Verdict};
 
-use super::time;
+use super::table::time;
 use crate::{
     Case, Facts, Played,
     value::{Unsigned, Value, name},
@@ -15,7 +15,7 @@ struct It<'a> {
     trial: &'a Trial,
 }
 
-super::columns! { row(it: It<'_>);
+super::table::columns! { row(it: It<'_>);
     "run" Text "The run's id." it.facts.id.as_str();
     "trial" Int "The trial's place in the plan, from 0." it.trial.number;
     "trial_id" Text "The trial's id." &it.trial.trial_id;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Call, Role, Trial, Turn, trial::TurnLatency};
 
-use super::time;
+use super::table::time;
 use crate::{
     Case, Facts, Played,
     value::{Value, json, name},
@@ -19,7 +19,7 @@ struct It<'a> {
     took: Option<&'a TurnLatency>,
 }
 
-super::columns! { row(it: It<'_>);
+super::table::columns! { row(it: It<'_>);
     "run" Text "The run's id." it.facts.id.as_str();
     "trial" Int "The trial's place in the plan, from 0." it.trial.number;
     "case_id" Text "The case's id." &it.trial.case_id;
