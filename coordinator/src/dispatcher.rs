@@ -52,6 +52,7 @@ mod deciding;
 mod early_stop;
 pub(crate) mod endpoints;
 mod error;
+mod hear_limits;
 pub(crate) mod limit_words;
 mod links;
 mod load_progress;

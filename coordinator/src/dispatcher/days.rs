@@ -3,17 +3,11 @@
 //! The store counts what was drawn and not given back, over all runs. A worker gets a small part of what is left, so little is
 //! lost with it. What the store has given is remembered here for each session; after a restart, workers say it.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
-use store::Store;
+use super::limit_words::DayWord;
 
-use super::{
-    Dispatcher,
-    command::Order,
-    limit_words::{DayGrant, DayWord},
-};
-
-const DAY_MILLIS: i64 = 86_400_000;
+pub(super) const DAY_MILLIS: i64 = 86_400_000;
 /// A worker gets at most this part of what is left, divided by the workers.
 const PART: u64 = 4;
 
@@ -22,10 +16,10 @@ const PART: u64 = 4;
 pub(super) struct Days(BTreeMap<String, Today>);
 
 #[derive(Debug)]
-struct Today {
+pub(super) struct Today {
     day: i64,
     /// What the store had left at the last draw.
-    left: u64,
+    pub(super) left: u64,
     sessions: BTreeMap<u64, Held>,
 }
 
@@ -37,9 +31,9 @@ struct Held {
 
 /// What to draw from the store for a session; negative amounts go back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Draw {
-    back: u64,
-    more: u64,
+pub(super) struct Draw {
+    pub(super) back: u64,
+    pub(super) more: u64,
 }
 
 impl Days {
@@ -50,7 +44,7 @@ impl Days {
         }
     }
 
-    fn today(&mut self, limit: &str, day: i64, most: u64) -> &mut Today {
+    pub(super) fn today(&mut self, limit: &str, day: i64, most: u64) -> &mut Today {
         let today = self.0.entry(limit.to_owned()).or_insert_with(|| Today::new(day, most));
         if today.day != day {
             *today = Today::new(day, most);
@@ -65,7 +59,7 @@ impl Today {
     }
 
     /// Takes a word. What it says of another day is over.
-    fn hear(&mut self, session: u64, word: DayWord) -> Draw {
+    pub(super) fn hear(&mut self, session: u64, word: DayWord) -> Draw {
         let is_of_today = word.day == self.day;
         let said = if is_of_today { Held { got: word.got, returned: word.returned } } else { Held::default() };
         // Of a session from before a restart, only the worker knows.
@@ -78,39 +72,11 @@ impl Today {
         Draw { back, more: short.min((self.left.saturating_add(back) / (PART * workers)).max(1)) }
     }
 
-    fn drawn(&mut self, session: u64, granted: u64, left: u64) -> u64 {
+    pub(super) fn drawn(&mut self, session: u64, granted: u64, left: u64) -> u64 {
         self.left = left;
         let held = self.sessions.entry(session).or_default();
         held.got += granted;
         held.got
-    }
-}
-
-impl<S: Store> Dispatcher<S> {
-    /// A worker says what it needs of a day's requests. What it gets is stored before it is sent.
-    pub(super) async fn hear_day(&mut self, session: u64, limit: &str, word: DayWord) -> Result<(), store::Error> {
-        let now = self.clock.now();
-        let day = now.div_euclid(DAY_MILLIS);
-        let draw = self.days.today(limit, day, word.most).hear(session, word);
-        if draw.back > 0 {
-            let back = i64::try_from(draw.back).unwrap_or(i64::MAX);
-            let drawn = self.store.draw(limit, day, word.most, -back).await?;
-            self.days.today(limit, day, word.most).left = drawn.left;
-        }
-        let is_new = word.day != day && word.wanted > word.got;
-        if draw.more == 0 && !is_new {
-            return Ok(());
-        }
-        let more = i64::try_from(draw.more).unwrap_or(i64::MAX);
-        let drawn = self.store.draw(limit, day, word.most, more).await?;
-        let got = self.days.today(limit, day, word.most).drawn(session, drawn.granted, drawn.left);
-        let used_up = drawn.granted == 0 && draw.more > 0;
-        if used_up {
-            tracing::warn!(limit, requests_per_day = word.most, "the requests of the day are used up");
-        }
-        let left = Duration::from_millis(u64::try_from(DAY_MILLIS - now.rem_euclid(DAY_MILLIS)).unwrap_or(0));
-        self.links.send(session, Order::Day { limit: limit.to_owned(), grant: DayGrant { day, got, left, used_up } });
-        Ok(())
     }
 }
 

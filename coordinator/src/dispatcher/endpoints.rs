@@ -3,18 +3,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use record::decision::Decided;
-use scenario::RunId;
-use store::{Moved, Store};
-
-use super::{Dispatcher, active::Active, command::Order, limit_words::Health};
+use super::limit_words::Health;
 
 /// The least time between two episodes of one limit: what workers say meanwhile says nothing new.
 const EPISODE: Duration = Duration::from_secs(15);
 /// A pause that is longer by less is the same.
 const SLACK: Duration = Duration::from_secs(1);
-/// So many waits of a run are kept.
-const MOST_WAITS: usize = 20;
 
 /// By limit.
 #[derive(Debug, Default)]
@@ -33,11 +27,11 @@ struct Endpoint {
 
 /// What follows from a worker's word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct News {
+pub(super) struct News {
     /// All other workers pause.
-    pauses: bool,
+    pub(super) pauses: bool,
     /// The first worker waits for the endpoint.
-    closes: bool,
+    pub(super) closes: bool,
 }
 
 impl Endpoints {
@@ -56,7 +50,7 @@ impl Endpoints {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    fn hear(&mut self, session: u64, limit: &str, health: &Health, now: Duration) -> News {
+    pub(super) fn hear(&mut self, session: u64, limit: &str, health: &Health, now: Duration) -> News {
         let endpoint = self.0.entry(limit.to_owned()).or_default();
         // The first word of a session comes before its calls: what it counts is of an earlier session.
         let seen = endpoint.episodes.insert(session, health.episodes).unwrap_or(health.episodes);
@@ -73,42 +67,6 @@ impl Endpoints {
             None => drop(endpoint.closed.remove(&session)),
         }
         News { pauses, closes: was_open && !endpoint.closed.is_empty() }
-    }
-}
-
-impl<S: Store> Dispatcher<S> {
-    /// A worker says how an endpoint is. A 429 pauses all workers once for each episode.
-    pub(super) async fn hear_health(&mut self, session: u64, limit: &str, health: Health) -> Result<(), store::Error> {
-        let before = self.endpoints.closed();
-        let news = self.endpoints.hear(session, limit, &health, self.now());
-        if news.pauses {
-            let pause_ms = u64::try_from(health.pause.as_millis()).unwrap_or(u64::MAX);
-            tracing::info!(limit, pause_ms, "an endpoint throttles: all workers pause");
-            for other in self.links.sessions().into_iter().filter(|other| *other != session) {
-                self.links.send(other, Order::Pause { limit: limit.to_owned(), pause: health.pause });
-            }
-        }
-        let running: Vec<RunId> =
-            self.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect();
-        if let Some(reason) = health.closed.filter(|_| news.closes) {
-            let kept: Vec<&RunId> =
-                running.iter().filter(|run| self.runs.get(*run).is_some_and(Active::may_keep_a_wait)).collect();
-            for run in kept {
-                let what = Decided::Waits { endpoint: limit.to_owned(), reason: reason.clone() };
-                self.decide(run, what, Moved::default()).await?;
-            }
-        }
-        if self.endpoints.closed() != before {
-            running.iter().for_each(|run| self.publish(run));
-        }
-        Ok(())
-    }
-}
-
-impl Active {
-    fn may_keep_a_wait(&self) -> bool {
-        let is_wait = |decision: &&record::decision::Decision| matches!(decision.what, Decided::Waits { .. });
-        self.decisions.iter().filter(is_wait).count() < MOST_WAITS
     }
 }
 
