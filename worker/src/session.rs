@@ -1,8 +1,8 @@
 //! The worker's side of the lease protocol: one session after the other, until the worker is drained.
 //!
 //! [`live`] is one session over its streams, [`orders`] handles the coordinator's messages, [`outgoing`] queues the
-//! worker's, and [`pipe`] limits how many results are in flight. [`limits`] says what the worker needs of its limits. [`heartbeat`] renews the session, [`claim`] asks for
-//! trials, and [`coordinator_clock`] tells when their load began.
+//! worker's, and [`pipe`] limits how many results are in flight. [`limits`] says what the worker needs of its limits.
+//! [`heartbeat`] renews the session, [`claim`] asks for trials, and [`coordinator_clock`] tells when their load began.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What an export is told about a run, in addition to its trials.
+//! What an export knows of a run besides its trials.
 
 use record::{Trial, Turn, summary::RunState};
 use serde::{Deserialize, Serialize};

@@ -118,7 +118,7 @@ impl Ledger {
             .map(|(session, holder)| (*session, holder))
             .collect();
         let count = playing.len() as u64;
-        // Whoever plays can begin a call at once.
+        // Each worker that plays can begin a call at once.
         let floors = [whole[0] / KEPT / count.max(1), 1];
         let parts = THINGS.map(|thing| {
             let want = |(_, holder): &(u64, &Holder)| Want {

@@ -10,7 +10,7 @@ use crate::exit::usage;
 /// The store, and where it keeps the runs, without credentials.
 pub(super) enum Opened {
     File(Box<Engine>, String),
-    /// Whoever holds it.
+    /// Another coordinator may hold it.
     Database(Candidate, String),
 }
 
