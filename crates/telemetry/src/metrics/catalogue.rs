@@ -218,7 +218,7 @@ metrics! { COORDINATOR:
     RUN_FINISHED = Kind::Gauge, "gabfest.run.finished.timestamp", "s", [SUITE],
         "End of the run, in seconds since 1970";
     RUNS = Kind::Counter, "gabfest.runs", "{run}", [SUITE, STATUS],
-        "Runs that ended: success (every gate held), failure, or aborted (interrupted or cancelled)";
+        "Runs that ended: success (every gate of the coordinator held), failure, or aborted (interrupted or cancelled)";
 }
 
 metrics! { EVERY_PROCESS:
