@@ -10,6 +10,7 @@ mod dist;
 #[cfg(test)]
 mod links;
 mod proto;
+mod release_check;
 mod simulate;
 #[cfg(test)]
 mod test_script;
@@ -34,6 +35,8 @@ enum Task {
     Dist(dist::Dist),
     /// Play runs on a fleet of processes while faults strike.
     Chaos(chaos::Chaos),
+    /// Play the long suites one after another, each with a budget of minutes.
+    ReleaseCheck(release_check::ReleaseCheck),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -43,5 +46,6 @@ fn main() -> anyhow::Result<()> {
         Task::Calibrate(calibrate) => calibrate::run(&calibrate),
         Task::Dist(dist) => dist::run(&dist),
         Task::Chaos(chaos) => chaos::run(&chaos),
+        Task::ReleaseCheck(check) => release_check::run(&check),
     }
 }
