@@ -233,6 +233,7 @@ impl<S: Store> Dispatcher<S> {
     async fn join(&mut self, worker: &str, owner: &str) -> Result<(u64, Token), Error> {
         let token = Token::random()?;
         let session = self.store.open_session(worker, &token.digest(owner), self.clock.now()).await?;
+        fail::fail_point!("session-opened");
         self.hear(Event::Joined { session }).await;
         tracing::info!(session, worker, "worker joined");
         Ok((session, token))

@@ -266,6 +266,7 @@ impl Executor {
             self.by_task.insert(handle.id(), ticket);
             self.begun.insert(attempt.clone());
             self.running.insert(attempt, handle);
+            fail::fail_point!("trial-begun");
         }
         self.show_slots();
     }

@@ -141,6 +141,7 @@ impl Outbox {
 
     /// Takes a finished turn with its cost. Conversations may still be judged later.
     pub(crate) fn turn(&self, attempt: &Attempt, mut turn: Turn) {
+        fail::fail_point!("turn-unrecorded");
         record_redaction::turn(&mut turn);
         bounds::turn(&mut turn);
         let mut state = self.lock();
@@ -177,6 +178,7 @@ impl Outbox {
 
     /// Takes the end of a trial, after its turns.
     pub(crate) fn ended(&self, run: &RunId, mut trial: Trial) {
+        fail::fail_point!("trial-unrecorded");
         record_redaction::trial(&mut trial);
         bounds::end(&mut trial);
         let mut state = self.lock();
@@ -191,6 +193,7 @@ impl Outbox {
         }
         self.metrics.unacknowledged(state.ended());
         drop(state);
+        fail::fail_point!("trial-recorded");
         self.something.notify_one();
     }
 

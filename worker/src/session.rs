@@ -56,6 +56,7 @@ pub(crate) async fn run(
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
     while let Some(joined) = join(config, &mut client, &drain.begin).await? {
+        fail::fail_point!("worker-joined");
         let mut session = Session::new(&joined, config, &mut client, executor, outbox, admission);
         match session.live(drain).await {
             End::Drained => break,

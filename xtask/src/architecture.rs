@@ -111,6 +111,7 @@ mod tests {
         ("parquet", &["gabfest-formats", "gabfest-lake"]),
         ("object_store", &["gabfest-lake"]),
         ("zstd", &["gabfest-store"]),
+        ("fail", &["gabfest", "gabfest-coordinator", "gabfest-store", "gabfest-worker"]),
         ("csv", &["gabfest-report", "gabfest-evaluate", "gabfest-formats"]),
     ];
 

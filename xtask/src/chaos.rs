@@ -12,6 +12,7 @@ mod link;
 mod options;
 mod place;
 mod play;
+mod points;
 mod postmaster;
 mod process;
 mod result;
@@ -38,10 +39,17 @@ pub(crate) fn run(chaos: &Chaos) -> anyhow::Result<()> {
     if chaos.store == Store::Postgres {
         return on_postgres(chaos, place);
     }
-    let faults = fault::chosen(&chaos.faults);
-    println!("chaos: seed {}, {} kills, {}", chaos.seed, chaos.kills, fault::list(&faults));
-    let mut results = Results::new(chaos.seed, chaos.kills, &faults);
-    let ended = play_all(chaos, &faults, &place, &mut results);
+    let (mut results, ended);
+    if chaos.points {
+        println!("chaos: seed {}, crashes at named points", chaos.seed);
+        results = Results::of_points(chaos.seed);
+        ended = points::run(chaos, &place, &mut results);
+    } else {
+        let faults = fault::chosen(&chaos.faults);
+        println!("chaos: seed {}, {} kills, {}", chaos.seed, chaos.kills, fault::list(&faults));
+        results = Results::new(chaos.seed, chaos.kills, &faults);
+        ended = play_all(chaos, &faults, &place, &mut results);
+    }
     // Partial results are useful too.
     if let Err(error) = &ended {
         results.broke_off(error);

@@ -25,7 +25,7 @@ const fn suite(name: &'static str, minutes: u64, command: &'static str) -> Suite
 }
 
 /// In the order in which they are played: what fails soonest is first.
-const SUITES: [Suite; 20] = [
+const SUITES: [Suite; 22] = [
     suite("ci", 30, ".ci/run"),
     suite("debug-build", 15, "cargo build"),
     suite("release-build", 20, "cargo build --release"),
@@ -38,13 +38,23 @@ const SUITES: [Suite; 20] = [
         45,
         "cargo xtask chaos --store postgres --trials 5000 --kills 200 --out {out}/chaos-postgres.md",
     ),
+    suite(
+        "crash-points-build",
+        15,
+        "cargo build --package gabfest --features crash-points --target-dir target/crash-points",
+    ),
+    suite(
+        "crash-points",
+        45,
+        "cargo xtask chaos --points --binary target/crash-points/debug/gabfest --out {out}/crash-points.md",
+    ),
     suite("fuzz", 240, "fuzz/run.sh 1000000"),
     suite("instructions", 5, "bench/instructions.py"),
     suite("bench", 60, "bench/run.py --save {out}/bench.md"),
     suite("soak", 35, "bench/soak.py"),
     suite("data-rows", 5, "bench/data_rows.sh"),
     suite("truth", 10, "bench/truth/check.py"),
-    suite("hostile", 10, "bench/hostile.sh"),
+    suite("hostile", 15, "bench/hostile.sh"),
     suite("netns", 5, "bench/netns.sh"),
     suite("dialects", 5, "bench/dialects.py"),
     suite("doors", 15, "bench/doors/run.sh"),

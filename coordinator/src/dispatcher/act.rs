@@ -103,7 +103,9 @@ impl<S: Store> Dispatcher<S> {
             }
             Action::Grant { session, claim, leases, new } => {
                 if new && !leases.is_empty() {
+                    fail::fail_point!("grant-unstored");
                     self.store.grant(&leases, at).await?;
+                    fail::fail_point!("grant-unsent");
                     self.observers.metrics.granted(trials_of(&leases));
                 }
                 self.send_grant(session, claim, leases);
@@ -116,7 +118,9 @@ impl<S: Store> Dispatcher<S> {
             }
             Action::Begin { session, leases } => self.links.begin(session, leases),
             Action::EndSession { session, reason, proof, begun } => {
+                fail::fail_point!("session-end-unstored");
                 let lost = self.store.end_session(session, reason, proof, &begun, at).await?;
+                fail::fail_point!("session-end-stored");
                 self.observers.metrics.lost(begun_of(&lost));
                 self.shares.over(session);
                 self.days.over(session);
@@ -145,7 +149,9 @@ impl<S: Store> Dispatcher<S> {
                 if let Some(tally) = tally.as_ref().filter(|_| state == RunState::Finished) {
                     at = self.conclude(&run, tally.total.ended()).await?.unwrap_or(at);
                 }
+                fail::fail_point!("run-end-unstored");
                 self.store.set_state(&run, state, Some(at)).await?;
+                fail::fail_point!("run-end-stored");
                 if let Some(run) = self.runs.get_mut(&run) {
                     run.lost_attempts = lost_attempts;
                     // A budget that is used up is no trouble: the report says so, and resuming goes on.
@@ -159,6 +165,7 @@ impl<S: Store> Dispatcher<S> {
             }
             Action::Fence { session, trials } => self.links.send(session, Order::Fenced { trials }),
             Action::Renew { session } => {
+                fail::fail_point!("heartbeat-unanswered");
                 let (ttl, heard) = (self.config.timing.session_ttl, self.heard);
                 self.links.send(session, Order::Renewed { ttl, heard });
             }

@@ -66,7 +66,9 @@ impl<S: Store> Dispatcher<S> {
             return Ok(());
         }
         let asked = Instant::now();
+        fail::fail_point!("batch-unstored");
         let committed = self.store.commit(commit, self.clock.now()).await?;
+        fail::fail_point!("batch-stored");
         self.observers.metrics.committed(asked.elapsed());
         if committed.session_over {
             self.links.dismiss(session, "the session is over");
@@ -83,6 +85,7 @@ impl<S: Store> Dispatcher<S> {
         }
         let Counted { exhausted, hopeless } = self.count(commit, &committed).await;
         self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
+        fail::fail_point!("batch-acknowledged");
         self.fence_stale(session, commit, &committed);
         if !committed.counted.is_empty() {
             self.hear(Event::Ended { session, run: commit.run.clone(), trials: committed.counted }).await;

@@ -40,8 +40,12 @@ impl<S: Store> Dispatcher<S> {
         let Some(money) = active.money.as_mut() else { return Ok(()) };
         if is_running {
             for Grant { session, granted } in money.grants() {
+                fail::fail_point!("money-unstored");
                 match self.store.fund(run, session, money.account(session), Usd(granted)).await {
-                    Ok(slice) => money.stored(slice),
+                    Ok(slice) => {
+                        fail::fail_point!("money-unsent");
+                        money.stored(slice);
+                    }
                     // Its end is on the way.
                     Err(store::Error::SessionOver(_)) => {}
                     Err(error) => return Err(error),

@@ -31,7 +31,9 @@ impl<S: Store> Dispatcher<S> {
                 match aggregate::plan(&*self.store, &row.plan_digest).await {
                     Ok(plan) => {
                         let id = row.id.clone();
+                        fail::fail_point!("run-unrecovered");
                         self.start(row, Arc::new(plan)).await?;
+                        fail::fail_point!("run-recovered");
                         // The charts of a load show it.
                         if self.runs.get(&id).is_some_and(|run| run.is_running() && run.load_has_begun()) {
                             self.decide(&id, Decided::Restarted, Moved::default()).await?;
@@ -48,7 +50,9 @@ impl<S: Store> Dispatcher<S> {
     }
 
     pub(super) async fn submit(&mut self, row: RunRow, plan: Arc<Plan>, json: &[u8]) -> Result<(), Error> {
+        fail::fail_point!("run-unstored");
         self.store.create_run(&row, json).await?;
+        fail::fail_point!("run-stored");
         // It may be an earlier submission that has ended meanwhile.
         let stored = aggregate::row(&*self.store, &row.id).await?;
         if stored.state == RunState::Running && !self.runs.contains_key(&row.id) {

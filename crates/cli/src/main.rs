@@ -11,6 +11,8 @@ mod clock;
 mod command;
 mod compared;
 mod compiled;
+#[cfg(feature = "crash-points")]
+mod crash_point;
 mod decide;
 mod descriptors;
 mod diagnostics;
@@ -89,6 +91,8 @@ fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
     listen::descriptors::raise();
     let args = Args::parse();
+    #[cfg(feature = "crash-points")]
+    crash_point::set();
     if args.command.is_quiet() {
         stderr::be_quiet();
     }

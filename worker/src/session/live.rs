@@ -211,7 +211,9 @@ impl<'a> Session<'a> {
                 room = stream.words.reserve(), if self.outgoing.has_next() => {
                     let Ok(room) = room else { return End::Broken };
                     if let Some(word) = self.outgoing.next(self.outbox) {
+                        fail::fail_point!("message-unsent");
                         room.send(v1::WorkerMessage { body: Some(word) });
+                        fail::fail_point!("message-sent");
                     }
                 }
                 () = self.executor.finished() => self.executor.start_ready(),

@@ -21,7 +21,10 @@ impl Session<'_> {
                     return self.granted(grant).await;
                 }
             }
-            Order::Acknowledged(done) => self.outbox.acknowledged(done.sequence),
+            Order::Acknowledged(done) => {
+                fail::fail_point!("acknowledgement-heard");
+                self.outbox.acknowledged(done.sequence);
+            }
             Order::Fenced(fenced) => {
                 self.executor.fence(&fenced.trials);
                 self.executor.start_ready();
@@ -49,6 +52,7 @@ impl Session<'_> {
             Order::Share(share) => self.take_share(share),
             Order::Funds(v1::Funds { run, granted, short, used_up }) => {
                 // It may come before the first trial of the run.
+                fail::fail_point!("money-heard");
                 self.executor.purses().open(&run);
                 self.executor.purses().fund(&run, Funds { granted, short, used_up });
                 self.executor.start_ready();
@@ -64,6 +68,7 @@ impl Session<'_> {
     }
 
     fn welcomed(&mut self, welcome: &v1::Welcome, hello_sent: Instant) {
+        fail::fail_point!("welcome-heard");
         self.outbox.acknowledged(welcome.acknowledged);
         self.outgoing.flush();
         self.heartbeats.welcomed(hello_sent);
@@ -128,6 +133,7 @@ impl Session<'_> {
             }
         }
         let began = lease.began_micros.and_then(|micros| self.coordinator_clock.at(micros));
+        fail::fail_point!("lease-heard");
         if let Err(error) = self.executor.accept(lease, began) {
             tracing::warn!(run = lease.run, %error, "a lease cannot be played");
             self.decline(lease);

@@ -102,7 +102,7 @@ pub(crate) fn full(place: &Place, calm: &Calm) -> anyhow::Result<Outcome> {
     let setup = super::fleet::Setup { before: disk.inside(), data, ..setup(0) };
     let mut fleet = Fleet::new(place, "full-disk", &MIXED, setup)?;
     fleet.start_workers()?;
-    let mut watcher = play::submit(&fleet)?;
+    let mut watcher = play::submit(&mut fleet)?;
     std::thread::sleep(calm.took / 3);
     disk.fill()?;
     outcome.struck.insert(Fault::FullDisk, 1);

@@ -38,6 +38,8 @@ pub(crate) struct Fleet<'a> {
     _mock: Role,
     pub(crate) coordinator: Role,
     pub(crate) workers: Vec<Worker>,
+    budget: Option<&'static str>,
+    crashes: u32,
 }
 
 /// How a fleet is set up.
@@ -51,6 +53,17 @@ pub(crate) struct Setup {
     pub(crate) data: Option<PathBuf>,
     /// Of the links.
     pub(crate) seed: u64,
+    /// The run's, in USD.
+    pub(crate) budget: Option<&'static str>,
+    pub(crate) crash: Option<Crash>,
+}
+
+/// A planned crash of the coordinator, or of the first worker.
+#[derive(Debug)]
+pub(crate) struct Crash {
+    pub(crate) in_worker: bool,
+    /// `NAME:N`.
+    pub(crate) at: String,
 }
 
 impl<'a> Fleet<'a> {
@@ -68,6 +81,10 @@ impl<'a> Fleet<'a> {
         command.extend(place.gabfest(&["coordinator", "-v", "--listen", &address.to_string(), "--data"]));
         command.push(data);
         let mut coordinator = Role::new("coordinator", &folder, command);
+        let crash = setup.crash.as_ref();
+        if let Some(crash) = crash.filter(|crash| !crash.in_worker) {
+            coordinator.crash_at(&crash.at);
+        }
         coordinator.start()?;
         answers(agent, &mut mock)?;
         answers(address, &mut coordinator)?;
@@ -78,9 +95,14 @@ impl<'a> Fleet<'a> {
             let (url, slots) = (format!("http://{}", link.address), setup.slots.to_string());
             let flags = ["worker", "--coordinator", &url, "--slots", &slots, "--name", &name, "--grace", "5"];
             let command = place.gabfest(&[&flags[..], &["--config", "gabfest.yaml"]].concat());
-            workers.push(Worker { role: Role::new(&name, &folder, command), link });
+            let mut role = Role::new(&name, &folder, command);
+            if let Some(crash) = crash.filter(|crash| crash.in_worker && number == 1) {
+                role.crash_at(&crash.at);
+            }
+            workers.push(Worker { role, link });
         }
-        Ok(Self { place, folder, address, _mock: mock, coordinator, workers })
+        let budget = setup.budget;
+        Ok(Self { place, folder, address, _mock: mock, coordinator, workers, budget, crashes: 0 })
     }
 
     pub(crate) fn start_workers(&mut self) -> anyhow::Result<()> {
@@ -91,7 +113,25 @@ impl<'a> Fleet<'a> {
     pub(crate) fn submit(&self) -> anyhow::Result<Role> {
         let flags =
             ["submit", "plan", "--seed", SEED, "--run", RUN, "--watch", "--out", "out", "--config", "gabfest.yaml"];
-        self.followed_by(&flags)
+        let budget: Vec<&str> = self.budget.iter().flat_map(|budget| ["--max-cost", budget]).collect();
+        self.followed_by(&[&flags[..], &budget].concat())
+    }
+
+    /// Starts again what has crashed as planned.
+    pub(crate) fn revive(&mut self) -> anyhow::Result<()> {
+        let workers = self.workers.iter_mut().map(|worker| &mut worker.role);
+        for role in workers.chain([&mut self.coordinator]) {
+            if role.has_crashed()? {
+                self.crashes += 1;
+                role.start()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many processes have crashed as planned.
+    pub(crate) const fn crashes(&self) -> u32 {
+        self.crashes
     }
 
     pub(crate) fn watch(&self) -> anyhow::Result<Role> {

@@ -31,6 +31,9 @@ pub(crate) struct Chaos {
     /// With --store postgres: the trials of a run, an even number
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     pub(super) trials: u64,
+    /// Crash a process at each named point of the code, three times (a build with the feature `crash-points`)
+    #[arg(long, conflicts_with_all = ["faults", "store", "kills"])]
+    pub(super) points: bool,
     /// The program under test [default: target/debug/gabfest]
     #[arg(long, value_name = "PATH")]
     pub(super) binary: Option<PathBuf>,

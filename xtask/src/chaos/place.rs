@@ -34,6 +34,13 @@ pub(crate) const MIXED: Plan = Plan {
     trials: 300,
 };
 
+/// Short conversations; with 8 slots a few seconds.
+pub(crate) const BRIEF: Plan = Plan {
+    files: &[("brief.scenario.yaml", include_str!("plans/brief.scenario.yaml"))],
+    mock: "latency: { kind: uniform, min_ms: 100, max_ms: 300 }, pass: [{ probability: 0.95 }]",
+    trials: 80,
+};
+
 /// Replies of about 50 KB.
 pub(crate) const LONG_REPLIES: Plan = Plan {
     files: &[("long.scenario.yaml", include_str!("plans/long.scenario.yaml"))],
@@ -67,7 +74,8 @@ impl Place {
         }
         // The user and the judge are in the worker, the agent is behind a socket.
         let settings = format!(
-            "endpoints:\n  mock: {{ kind: mock }}\n  shop: {{ url: \"http://{agent}/v1\", model: shop }}\n\
+            "endpoints:\n  mock: {{ kind: mock }}\n  shop: {{ url: \"http://{agent}/v1\", model: shop, max_output_tokens: 400,\n\
+             \x20         price: {{ input_per_million: 1, output_per_million: 2 }} }}\n\
              agents: {{ shop: {{ endpoint: shop }} }}\nroles: {{ agent: shop }}\n"
         );
         std::fs::write(folder.join("gabfest.yaml"), settings)?;

@@ -81,9 +81,10 @@ pub(crate) fn play(fleet: &mut Fleet<'_>, mut outcome: Outcome, calm: &Calm) -> 
 }
 
 /// Sends the run and waits for its first progress.
-pub(crate) fn submit(fleet: &Fleet<'_>) -> anyhow::Result<Role> {
+pub(crate) fn submit(fleet: &mut Fleet<'_>) -> anyhow::Result<Role> {
     let mut watcher = fleet.submit()?;
     let accepted = clock::until(SUBMITTED_WITHIN, || {
+        fleet.revive()?;
         let ended = watcher.ended()?;
         anyhow::ensure!(ended.is_none(), "submit ended with {ended:?}: {}", tail(&watcher.logged(), 3));
         Ok(watcher.logged().contains(" trials ").then_some(()))
@@ -115,6 +116,7 @@ impl Play<'_, '_> {
         let mut watchers = 1;
         loop {
             self.act()?;
+            self.fleet.revive()?;
             self.look_after()?;
             let took = submitted.elapsed();
             match watcher.ended()? {

@@ -27,6 +27,8 @@ pub(crate) struct Role {
     /// Whether it was signalled before it can have installed its handlers.
     pub(crate) was_young: bool,
     started: Option<Instant>,
+    /// `NAME:N`: it crashes at a point of its code, once.
+    crash: Option<String>,
 }
 
 impl Role {
@@ -40,7 +42,24 @@ impl Role {
             stopping: None,
             was_young: false,
             started: None,
+            crash: None,
         }
+    }
+
+    /// Lets it crash when it comes to a point of its code for the Nth time: `NAME:N`. After that it starts without.
+    pub(crate) fn crash_at(&mut self, point: &str) {
+        self.crash = Some(point.to_owned());
+    }
+
+    /// Whether it has just crashed as planned, which is found once.
+    pub(crate) fn has_crashed(&mut self) -> anyhow::Result<bool> {
+        let Some(child) = self.child.as_mut().filter(|_| self.crash.is_some()) else { return Ok(false) };
+        let crashed = child.try_wait()?.is_some_and(|status| status.code().is_none());
+        if crashed {
+            self.child = None;
+            self.crash = None;
+        }
+        Ok(crashed)
     }
 
     pub(crate) fn start(&mut self) -> anyhow::Result<()> {
@@ -50,6 +69,7 @@ impl Role {
             .args(arguments)
             .current_dir(&self.folder)
             .env_remove("GABFEST_COORDINATOR")
+            .envs(self.crash.iter().map(|point| ("GABFEST_CRASH_AT", point)))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)

@@ -81,8 +81,8 @@ impl Outcome {
 /// Of all runs.
 #[derive(Debug)]
 pub(crate) struct Results {
-    seed: u64,
-    faults: String,
+    /// The fleet, its faults and their seed, in words.
+    what: String,
     asked: String,
     calm: Option<Duration>,
     outcomes: Vec<Outcome>,
@@ -93,7 +93,17 @@ impl Results {
     pub(crate) fn new(seed: u64, kills: u32, faults: &[Fault]) -> Self {
         let faults = list(faults);
         let asked = format!("cargo xtask chaos --seed {seed} --kills {kills} --faults {faults}");
-        Self { seed, faults, asked, calm: None, outcomes: Vec::new(), broke_off: None }
+        let what = format!(
+            "300 trials, 3 workers with 8 slots, SQLite, the mock as agent behind a socket. Seed {seed}, faults {faults}."
+        );
+        Self { what, asked, calm: None, outcomes: Vec::new(), broke_off: None }
+    }
+
+    pub(crate) fn of_points(seed: u64) -> Self {
+        let what = "80 trials with a budget, 2 workers with 4 slots, SQLite, the mock as agent behind a socket. In each run one process crashes \
+                    at a named point of its code, at the visit that is named. Seed ";
+        let asked = format!("cargo xtask chaos --points --seed {seed}");
+        Self { what: format!("{what}{seed}."), asked, calm: None, outcomes: Vec::new(), broke_off: None }
     }
 
     #[expect(clippy::print_stdout, reason = "a session takes minutes: each run is printed when it has ended")]
@@ -144,7 +154,7 @@ impl Results {
 
     /// A page for `bench/results/`.
     pub(crate) fn markdown(&self) -> String {
-        let Self { seed, faults, asked, calm, outcomes, broke_off } = self;
+        let Self { what, asked, calm, outcomes, broke_off } = self;
         let today = chrono::Utc::now().format("%Y-%m-%d");
         let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
         let mut page =
@@ -152,8 +162,7 @@ impl Results {
         if let Some(calm) = calm {
             let _ = write!(
                 page,
-                "300 trials, 3 workers with 8 slots, SQLite, the mock as agent behind a socket: {:.1} s undisturbed. A run may take twice that and 30 s. \
-                 Seed {seed}, faults {faults}.\n\n",
+                "{what}\n\nUndisturbed the run takes {:.1} s. A run may take twice that and 30 s.\n\n",
                 calm.as_secs_f64()
             );
         }

@@ -36,7 +36,7 @@ pub(crate) fn calm(place: &Place, name: &str, plan: &Plan, setup: Setup) -> anyh
     let mut fleet = Fleet::new(place, name, plan, setup)?;
     fleet.start_workers()?;
     let began = now();
-    let mut watcher = play::submit(&fleet)?;
+    let mut watcher = play::submit(&mut fleet)?;
     let code = loop {
         if let Some(code) = watcher.ended()? {
             break code;

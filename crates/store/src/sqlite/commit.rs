@@ -98,6 +98,7 @@ impl Encoded {
             add_spend(&mut writing, run, &self.spend).await?;
         }
         money::settle(&mut writing, run, commit).await?;
+        fail::fail_point!("batch-half-stored");
         writing.commit().await?;
         Ok(outcome(commit, counted))
     }
