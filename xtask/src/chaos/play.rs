@@ -86,6 +86,11 @@ pub(crate) fn submit(fleet: &mut Fleet<'_>) -> anyhow::Result<Role> {
     let accepted = clock::until(SUBMITTED_WITHIN, || {
         fleet.revive()?;
         let ended = watcher.ended()?;
+        if ended.is_some() && fleet.crashes() > 0 && watcher.logged().contains("no coordinator answers") {
+            // It was sent in the moment of a planned crash, and `submit` does not wait for a first answer.
+            watcher = fleet.submit()?;
+            return Ok(None);
+        }
         anyhow::ensure!(ended.is_none(), "submit ended with {ended:?}: {}", tail(&watcher.logged(), 3));
         Ok(watcher.logged().contains(" trials ").then_some(()))
     })?;
