@@ -369,15 +369,14 @@ impl Limiter {
     }
 
     async fn pause_over(&self) {
-        let Some(pause) = self.paused_for() else { return };
+        // Whoever goes first may meet another 429, so all look again before they go.
         while let Some(left) = self.paused_for() {
-            let now = Instant::now();
             // In pieces: an instant cannot hold the time of a hostile `Retry-After`.
-            sleep_until(now + left.min(Duration::from_secs(3_600))).await;
-        }
-        if self.buckets().next().is_none() {
-            // Where nothing spaces the calls, not all that waited start in one moment.
-            sleep_until(Instant::now() + self.spread(pause)).await;
+            sleep_until(Instant::now() + left.min(Duration::from_secs(3_600))).await;
+            if self.paused_for().is_none() && self.buckets().next().is_none() {
+                // Where nothing spaces the calls, not all that waited start in one moment.
+                sleep_until(Instant::now() + self.spread(left)).await;
+            }
         }
     }
 

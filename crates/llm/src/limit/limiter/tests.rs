@@ -106,6 +106,19 @@ async fn a_pause_holds_everybody() {
         assert!(starts.iter().all(|at| (30..=33).contains(&at.as_secs())), "{starts:?}");
         assert_eq!(limit.paused_for(), None);
     }
+    // The first call after a pause meets another 429, while the second one waits for its turn.
+    let again = limit(0, 0, 0, 0);
+    again.pause(Duration::from_secs(30));
+    let began = Instant::now();
+    let first = async {
+        again.acquire("", tokens(1)).await.unwrap();
+        again.pause(Duration::from_secs(30));
+    };
+    let second = async {
+        again.acquire("", tokens(1)).await.unwrap();
+        began.elapsed().as_secs()
+    };
+    assert_eq!(tokio::join!(first, second).1 / 10, 6);
     let endless = limit(0, 0, 0, 0);
     endless.pause(Duration::MAX);
     let waited = tokio::time::timeout(Duration::from_secs(100_000), endless.acquire("", tokens(1))).await;
