@@ -9,7 +9,7 @@
 //! later, and workers stop starting turns.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -85,6 +85,8 @@ pub(crate) struct Dispatcher<S> {
     heard: Duration,
     scheduler: Scheduler,
     runs: BTreeMap<RunId, Active>,
+    /// Runs that were resumed and could not be started, since the store failed: the store may have them as running.
+    unstarted: BTreeSet<RunId>,
     /// Runs in memory that have ended, oldest first.
     ended: VecDeque<RunId>,
     links: Links,
@@ -111,6 +113,7 @@ impl<S: Store> Dispatcher<S> {
             heard: Duration::ZERO,
             scheduler: Scheduler::new(config.timing),
             runs: BTreeMap::new(),
+            unstarted: BTreeSet::new(),
             ended: VecDeque::new(),
             links: Links::default(),
             roster: Roster::default(),
@@ -151,6 +154,7 @@ impl<S: Store> Dispatcher<S> {
 
     async fn tick(&mut self) {
         self.look_for_the_store().await;
+        self.start_the_unstarted().await;
         self.hear(Event::Tick).await;
         self.judge_objectives().await;
         self.steer_searches().await;

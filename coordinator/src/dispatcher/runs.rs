@@ -111,10 +111,12 @@ impl<S: Store> Dispatcher<S> {
             let moved = Moved { load_began_at: self.load_moved(&row).await?, planned, max_cost: None };
             self.decide(run, Decided::Resumed, moved).await?;
             row.planned = planned.unwrap_or(row.planned);
+            self.unstarted.insert(run.clone());
             self.store.resume(run, &numbers, plan.replays).await?;
             (row.state, row.ended_at, row.exhausted) = (RunState::Running, None, false);
             again = numbers.len() as u64;
             self.start(row.clone(), plan).await?;
+            self.unstarted.remove(run);
         }
         let done = self.runs.get(run).map_or(0, |run| run.tally.total.ended());
         Ok(Resumed { planned: row.planned, done, again })
@@ -188,6 +190,30 @@ impl<S: Store> Dispatcher<S> {
         tracing::info!(run = %id, planned, "run started");
         self.obey_stored_decisions(&id).await;
         self.stop_what_is_decided(&id).await;
+        Ok(())
+    }
+
+    /// Takes up runs whose resume failed half way. Otherwise they would be running for everybody, and nobody would play them.
+    pub(super) async fn start_the_unstarted(&mut self) {
+        for run in self.unstarted.clone() {
+            match self.take_up(&run).await {
+                Ok(()) => drop(self.unstarted.remove(&run)),
+                // The store still fails.
+                Err(Error::Read(aggregate::Error::Store(_))) => {}
+                Err(error) => {
+                    tracing::error!(%run, %error, "run cannot be taken up");
+                    self.unstarted.remove(&run);
+                }
+            }
+        }
+    }
+
+    async fn take_up(&mut self, run: &RunId) -> Result<(), Error> {
+        let row = aggregate::row(&*self.store, run).await?;
+        if row.state == RunState::Running && !self.runs.get(run).is_some_and(Active::is_running) {
+            let plan = aggregate::plan(&*self.store, &row.plan_digest).await?;
+            self.start(row, Arc::new(plan)).await?;
+        }
         Ok(())
     }
 

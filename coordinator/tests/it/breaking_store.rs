@@ -14,6 +14,8 @@ use store::{
 pub(crate) struct BreakingStore {
     memory: Memory,
     pub(crate) broken: AtomicBool,
+    /// What a run has spent cannot be read.
+    pub(crate) hides_spend: AtomicBool,
     /// Bytes of turns.
     pub(crate) read_bytes: AtomicUsize,
 }
@@ -154,6 +156,9 @@ impl Store for BreakingStore {
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {
+        if self.hides_spend.load(Ordering::Relaxed) {
+            return Err(Error::Unavailable("the connection was reset".to_owned()));
+        }
         self.memory.spend(run).await
     }
 }

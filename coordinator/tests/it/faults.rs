@@ -370,3 +370,23 @@ async fn a_store_that_cannot_be_written_interrupts_the_run_and_acknowledges_noth
     assert_eq!((end.state(), end.pass, end.trouble.as_str()), (RunState::Finished, 6, ""));
     assert_eq!(served.summary("r1").await.summary.attempts.lost, 2);
 }
+
+/// The store has the run as running by then, and nobody would resume it.
+#[tokio::test(start_paused = true)]
+async fn a_resume_that_fails_half_way_is_done_once_the_store_answers() {
+    let mut served = Served::new(Arc::new(BreakingStore::default()), Config::default()).await;
+    let plan = plan(1, 2);
+    served.submit("r1", &plan).await;
+    served.people.cancel(v1::CancelRequest { run: "r1".to_owned(), drain: true }).await.unwrap();
+    assert_eq!(served.watch("r1").await.pop().unwrap().state(), RunState::Interrupted);
+    served.store.hides_spend.store(true, Ordering::Relaxed);
+    let resume = v1::ResumeRequest { run: "r1".to_owned(), ..v1::ResumeRequest::default() };
+    served.people.resume(resume).await.unwrap_err();
+    pass(2.0).await;
+    served.store.hides_spend.store(false, Ordering::Relaxed);
+    pass(2.0).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    worker.plays_all(&plan).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass), (RunState::Finished, 2));
+}
