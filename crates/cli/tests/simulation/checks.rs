@@ -1,53 +1,96 @@
 //! What must hold after every script, whatever failed. The agent's own ledger is the witness.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
-use record::{Blame, Verdict};
+use record::Role;
 
-use crate::{provider::Asked, script::Script, world::Played};
+use crate::{
+    provider::{Asked, RETRY_AFTER},
+    script::{Fault, Script},
+    world::Played,
+};
 
 /// Of the limit of calls, in any minute.
 const OVER: f64 = 1.02;
 
-/// `expected` is the same script without faults.
+type Check = fn(&Script, &Played, &Played) -> Result<(), String>;
+
+/// By their names, which `cargo xtask mutants` prints.
+const CHECKS: [(&str, Check); 10] = [
+    ("every trial is there once", numbers),
+    ("verdicts and words", verdicts),
+    ("one worker an attempt", owners),
+    ("one attempt at a time", attempts),
+    ("the agent said it", words),
+    ("calls are counted", calls),
+    ("sums", sums),
+    ("limit", limited),
+    ("pause", paused),
+    ("money", money),
+];
+
+/// `expected` is the same script without faults. An error begins with the name of the check.
 pub(crate) fn check(script: &Script, played: &Played, expected: &Played) -> Result<(), String> {
-    let trials = &played.seen.trials;
-    // Every trial, once.
-    let numbers: Vec<u64> = trials.iter().map(|(trial, _)| trial.number).collect();
-    let all: Vec<u64> = (0..u64::from(script.repeats)).collect();
-    if numbers != all {
-        return Err(format!("the trials are {numbers:?}"));
+    for (name, check) in CHECKS {
+        check(script, played, expected).map_err(|violation| format!("{name}: {violation}"))?;
     }
-    // The same verdicts, words, judgments and tokens, unless the storm outlasted all tries.
-    let storms = script.faults.iter().any(|(_, fault)| fault.kind() == "storm");
-    for ((trial, view), (_, of_expected)) in trials.iter().zip(&expected.seen.trials) {
-        let is_throttled = storms
-            && trial.verdict == Verdict::Error
-            && trial.failure.as_ref().is_some_and(|failure| failure.blame != Blame::Agent);
-        if view != of_expected && !is_throttled {
+    // The store is the only thing that may stop a run which nobody stops.
+    let store_fails = script.faults.iter().any(|(_, fault)| matches!(fault, Fault::StoreErrors(_)));
+    if played.seen.interruptions > 0 && !store_fails {
+        return Err(format!("nothing interrupts: the run was interrupted {} times", played.seen.interruptions));
+    }
+    Ok(())
+}
+
+fn numbers(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    let numbers: Vec<u64> = played.seen.trials.iter().map(|(trial, _)| trial.number).collect();
+    let all: Vec<u64> = (0..u64::from(script.repeats)).collect();
+    if numbers == all { Ok(()) } else { Err(format!("the trials are {numbers:?}")) }
+}
+
+/// The same verdicts, words, judgments and tokens. No storm outlasts the tries of a call, so storms change nothing either.
+fn verdicts(_: &Script, played: &Played, expected: &Played) -> Result<(), String> {
+    for ((trial, view), (_, of_expected)) in played.seen.trials.iter().zip(&expected.seen.trials) {
+        if view != of_expected {
             return Err(format!("trial {}: {view:#}\ninstead of {of_expected:#}", trial.number));
         }
     }
-    ledger(played)?;
-    sums(played)?;
-    if let Some(limit) = script.requests_per_minute {
-        limited(limit, &played.ledger.calls())?;
-    }
-    money(played)
+    Ok(())
 }
 
-/// What the winners say of the agent is what the agent answered to that attempt, and no attempt had two workers.
-fn ledger(played: &Played) -> Result<(), String> {
-    let asked = played.ledger.by_turn();
-    let mut players: BTreeMap<(&str, u32), BTreeSet<usize>> = BTreeMap::new();
-    for ((trial, attempt, _), calls) in &asked {
-        players.entry((trial, *attempt)).or_default().extend(calls.iter().map(|call| call.worker));
-    }
-    for ((trial, attempt), workers) in players {
+/// No attempt had two workers.
+fn owners(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    for ((trial, attempt), calls) in played.ledger.by_attempt() {
+        let workers: BTreeSet<usize> = calls.iter().map(|call| call.worker).collect();
         if workers.len() > 1 {
             return Err(format!("workers {workers:?} played attempt {attempt} of {trial}"));
         }
     }
+    Ok(())
+}
+
+/// Once an attempt has asked the agent something, no earlier attempt of its trial asks anything.
+fn attempts(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    let mut before: BTreeMap<String, (u32, Duration)> = BTreeMap::new();
+    for ((trial, attempt), calls) in played.ledger.by_attempt() {
+        let times = || calls.iter().map(|call| call.at);
+        let (Some(first), Some(last)) = (times().min(), times().max()) else { continue };
+        if let Some((earlier, until)) = before.get(&trial).filter(|(_, until)| *until > first) {
+            return Err(format!(
+                "attempt {earlier} of {trial} went on until {until:?}, and {attempt} began at {first:?}"
+            ));
+        }
+        before.insert(trial, (attempt, last));
+    }
+    Ok(())
+}
+
+/// What the winners say of the agent is what the agent answered to that attempt.
+fn words(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    let asked = played.ledger.by_turn();
     for (trial, view) in &played.seen.trials {
         for word in view["words"].as_array().into_iter().flatten() {
             let turn = word[0].as_u64().unwrap_or_default() as u32;
@@ -62,7 +105,29 @@ fn ledger(played: &Played) -> Result<(), String> {
     Ok(())
 }
 
-fn sums(played: &Played) -> Result<(), String> {
+/// A winner names each of its calls, the refused ones too. All attempts together name no more calls than there were.
+fn calls(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    let asked = played.ledger.by_attempt();
+    let mut of_winners = 0;
+    for (trial, _) in &played.seen.trials {
+        let line = trial.spend.of(Role::Agent);
+        of_winners += line.calls;
+        let served = asked.get(&(trial.trial_id.to_string(), trial.epoch)).map_or(0, |calls| calls.len() as u64);
+        if line.tries != served {
+            return Err(format!("trial {} names {} calls, and the agent saw {served}", trial.number, line.tries));
+        }
+    }
+    let answered = played.ledger.calls().iter().filter(|call| call.reply.is_some()).count() as u64;
+    let named = played.seen.summary.summary.llm_calls.get(Role::Agent.name()).copied().unwrap_or(0);
+    // A call that was refused for want of money is named, and was not made.
+    let most = if script.budget { u64::MAX } else { answered };
+    if !(of_winners..=most).contains(&named) {
+        return Err(format!("{named} calls are named: {of_winners} of winners, and the agent answered {answered}"));
+    }
+    Ok(())
+}
+
+fn sums(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
     let totals = &played.seen.summary.summary;
     let trials = played.seen.trials.len() as u64;
     let found = [
@@ -82,11 +147,13 @@ fn sums(played: &Played) -> Result<(), String> {
     Ok(())
 }
 
-fn limited(limit: u32, calls: &[Asked]) -> Result<(), String> {
+fn limited(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    let Some(limit) = script.requests_per_minute else { return Ok(()) };
+    let calls = played.ledger.calls();
     let most = calls
         .iter()
         .map(|first| {
-            let end = first.at + std::time::Duration::from_secs(60);
+            let end = first.at + Duration::from_secs(60);
             calls.iter().filter(|call| (first.at..end).contains(&call.at)).count()
         })
         .max();
@@ -97,7 +164,26 @@ fn limited(limit: u32, calls: &[Asked]) -> Result<(), String> {
     Ok(())
 }
 
-fn money(played: &Played) -> Result<(), String> {
+/// A worker that was told to wait does so. One that was started again meanwhile was not told.
+fn paused(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    let starts_again = |worker: usize| {
+        let of_it = |fault: &Fault| matches!(fault, Fault::KillWorker(of, _) | Fault::Drain(of, _) if *of == worker);
+        script.faults.iter().any(|(_, fault)| of_it(fault))
+    };
+    let mut told: BTreeMap<usize, Duration> = BTreeMap::new();
+    for call in played.ledger.calls() {
+        let Asked { at, worker, .. } = call;
+        if let Some(told) = told.get(&worker).filter(|told| **told < at && at < **told + RETRY_AFTER) {
+            return Err(format!("worker {worker} was told to wait at {told:?} and called at {at:?}"));
+        }
+        if call.reply.is_none() && !starts_again(worker) {
+            told.insert(worker, at);
+        }
+    }
+    Ok(())
+}
+
+fn money(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
     for summary in [Some(&played.seen.summary), played.seen.broke.as_ref()].into_iter().flatten() {
         let Some(budget) = &summary.summary.budget else { continue };
         let taken = budget.spent_usd + budget.reserved_usd + budget.unsettled_usd;

@@ -29,6 +29,8 @@ pub(crate) struct Seen {
     pub(crate) trials: Vec<(Trial, Value)>,
     /// The summary when the first budget was used up.
     pub(crate) broke: Option<Summary>,
+    /// How often the run stopped for another reason.
+    pub(crate) interruptions: u32,
 }
 
 /// Submits `plan` and leaves what it saw of its end in `seen`. `budget`: the first one, in nano-dollars.
@@ -45,7 +47,7 @@ pub(crate) async fn follow(plan: Plan, budget: Option<i64>, seen: Arc<Mutex<Opti
     while people.submit(request.clone()).await.is_err() {
         sleep(AGAIN).await;
     }
-    let mut broke = None;
+    let (mut broke, mut interruptions) = (None, 0);
     loop {
         sleep(AGAIN).await;
         let Some(last) = watched(&mut people).await else { continue };
@@ -53,7 +55,7 @@ pub(crate) async fn follow(plan: Plan, budget: Option<i64>, seen: Arc<Mutex<Opti
             RunState::Finished => {
                 let Some(summary) = summary(&mut people).await else { continue };
                 let Some(trials) = exported(&mut people).await else { continue };
-                *seen.lock().unwrap() = Some(Seen { summary, trials, broke });
+                *seen.lock().unwrap() = Some(Seen { summary, trials, broke, interruptions });
                 return Ok(());
             }
             RunState::Interrupted => {
@@ -61,6 +63,7 @@ pub(crate) async fn follow(plan: Plan, budget: Option<i64>, seen: Arc<Mutex<Opti
                     let Some(summary) = summary(&mut people).await else { continue };
                     broke = Some(summary);
                 }
+                interruptions += u32::from(!last.out_of_money);
                 let max_cost_nanos = (budget.is_some() && last.out_of_money).then_some(PLENTY);
                 let resume = v1::ResumeRequest { run: RUN.to_owned(), failed: false, max_cost_nanos };
                 // It may be running again already.

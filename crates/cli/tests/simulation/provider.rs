@@ -14,6 +14,9 @@ use llm::{
 
 use crate::events::Events;
 
+/// What a 429 asks for.
+pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
+
 #[derive(Debug)]
 pub(crate) struct Ledger {
     events: Arc<Events>,
@@ -46,6 +49,15 @@ impl Ledger {
 
     pub(crate) fn calls(&self) -> Vec<Asked> {
         self.calls.lock().unwrap().clone()
+    }
+
+    /// Calls by trial and attempt.
+    pub(crate) fn by_attempt(&self) -> BTreeMap<(String, u32), Vec<Asked>> {
+        let mut by_attempt: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for call in self.calls() {
+            by_attempt.entry((call.trial.clone(), call.attempt)).or_default().push(call);
+        }
+        by_attempt
     }
 
     /// Calls by trial, attempt and turn.
@@ -91,7 +103,7 @@ impl Call<Request> for Provider {
         let (trial, attempt, turn) = (context.trial.clone(), context.attempt, context.turn);
         self.ledger.calls.lock().unwrap().push(Asked { at: now, worker: self.worker, trial, attempt, turn, reply });
         if is_stormy {
-            let (after, message) = (Some(Duration::from_secs(1)), "slow down".to_owned());
+            let (after, message) = (Some(RETRY_AFTER), "slow down".to_owned());
             return Err(Error::Throttled { endpoint: "agent".to_owned(), after, message });
         }
         tokio::time::sleep(Duration::from_millis(200 + draw % 2_500)).await;

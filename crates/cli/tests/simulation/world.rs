@@ -119,11 +119,11 @@ fn simulate(script: Script, plan: Plan, events: Arc<Events>) -> Result<Played, S
         match sim.step() {
             Ok(false) => {}
             Ok(true) => break Ok(()),
-            Err(error) => break Err(error.to_string()),
+            Err(error) => break Err(format!("it ends: {error}")),
         }
     };
     ended?;
-    let seen = seen.lock().unwrap().take().ok_or("the person saw nothing")?;
+    let seen = seen.lock().unwrap().take().ok_or("it ends: the person saw nothing")?;
     Ok(Played { seen, ledger })
 }
 
