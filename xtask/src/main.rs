@@ -9,6 +9,7 @@ mod circles;
 mod dist;
 #[cfg(test)]
 mod links;
+mod mutants;
 mod proto;
 mod release_check;
 mod simulate;
@@ -29,6 +30,8 @@ enum Task {
     Proto,
     /// Play the scheduler, or the whole fleet, against seeded scripts of faults.
     Simulate(simulate::Seeds),
+    /// Break the real code in one place after the other, and let the simulation of the fleet find each fault.
+    Mutants(mutants::Mutants),
     /// Play made-up experiments through every procedure that gives a verdict, and count how often it is wrong.
     Calibrate(calibrate::Calibrate),
     /// Build the release program without symbols, and the file that backtraces need beside it.
@@ -43,6 +46,7 @@ fn main() -> anyhow::Result<()> {
     match Args::parse().task {
         Task::Proto => proto::generate(&proto::checked_in()),
         Task::Simulate(seeds) => simulate::run(seeds),
+        Task::Mutants(mutants) => mutants::run(&mutants),
         Task::Calibrate(calibrate) => calibrate::run(&calibrate),
         Task::Dist(dist) => dist::run(&dist),
         Task::Chaos(chaos) => chaos::run(&chaos),
