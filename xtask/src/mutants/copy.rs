@@ -60,6 +60,8 @@ impl Copy {
             .args(["--message-format", "json-render-diagnostics"])
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", &self.target)
+            // Nobody debugs it.
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .stderr(Stdio::inherit())
             .output()
             .context("failed to start cargo")?;
