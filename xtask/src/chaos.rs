@@ -3,7 +3,7 @@
 //! It uses only the program, its files and its output, and none of gabfest's crates.
 
 mod chance;
-mod clock;
+pub(crate) mod clock;
 mod disk;
 mod fault;
 mod fleet;

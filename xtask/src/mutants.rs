@@ -11,7 +11,6 @@ mod table;
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Instant,
 };
 
 use anyhow::{Context as _, bail, ensure};
@@ -22,6 +21,7 @@ use self::{
     page::Row,
     table::{MUTANTS, Mutant},
 };
+use crate::chaos::clock::now;
 
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub(crate) struct Mutants {
@@ -78,7 +78,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Mutant>> {
 fn hunted(copy: &Copy, mutant: Option<&'static Mutant>, seeds: u64) -> anyhow::Result<Row> {
     copy.make(mutant)?;
     let test = copy.build().with_context(|| format!("failed to build {:?}", mutant.map(|mutant| mutant.name)))?;
-    let began = Instant::now();
+    let began = now();
     let caught: Option<Caught> = hunt::hunt(&test, seeds)?;
     Ok(Row { mutant, caught, took: began.elapsed() })
 }

@@ -10,10 +10,12 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context as _, bail};
+
+use crate::chaos::clock::now;
 
 const TEST: &str = "everything_is_as_without_faults_whatever_fails";
 /// Seeds that one process plays.
@@ -68,7 +70,7 @@ fn play(test: &Path, first: u64, seeds: u64, is_needed: impl Fn() -> bool) -> an
         .spawn()
         .with_context(|| format!("failed to start {}", test.display()))?;
     let mut child = Killed(child);
-    let began = Instant::now();
+    let began = now();
     let ended = loop {
         if let Some(ended) = child.0.try_wait()? {
             break ended;
