@@ -3,6 +3,8 @@
 //! A piece is compressed alone, so that one trial is read without the others. Stores from before have pieces that are not
 //! compressed; those begin with a tag of protobuf and never as a frame does.
 
+use std::io;
+
 use bytes::Bytes;
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -12,8 +14,8 @@ use crate::Error;
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Level 1: 3 is 6 % smaller and takes half as long again.
 const LEVEL: i32 = 1;
-/// So many pieces are compressed before other tasks of the thread run.
-pub(crate) const PIECES_AT_A_TIME: u32 = 32;
+/// So many pieces are compressed before other tasks of the thread run: about 0.1 ms.
+pub(crate) const PIECES_AT_A_TIME: u32 = 8;
 /// No piece is larger, since no message of a worker is; a damaged frame cannot ask for more memory.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -33,27 +35,39 @@ impl Packer {
     }
 }
 
-/// [`Error::Failed`] if the bytes are damaged.
-pub(crate) fn unpacked(stored: Bytes) -> Result<Bytes, Error> {
-    if !stored.starts_with(&MAGIC) {
-        return Ok(stored);
-    }
-    let size = zstd::zstd_safe::get_frame_content_size(&stored).ok().flatten();
-    let size = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= MOST_BYTES);
-    let size = size.ok_or_else(|| Error::Failed("stored turns: a frame without a size".to_owned()))?;
-    let bytes = Decompressor::new().and_then(|mut frames| frames.decompress(&stored, size));
-    bytes.map(Bytes::from).map_err(|error| Error::Failed(format!("stored turns: {error}")))
-}
+/// Reads frames. It keeps its working memory, which takes longer to set up than a frame takes to read.
+#[derive(Default)]
+pub(crate) struct Unpacker(Option<Decompressor<'static>>);
 
-/// The same, of a piece that can be damaged; [`BROKEN`] stands for it, which no reader of turns accepts.
-pub(crate) fn unpacked_or_broken(stored: Bytes) -> Bytes {
-    unpacked(stored).unwrap_or(Bytes::from_static(BROKEN))
+impl Unpacker {
+    /// [`Error::Failed`] if the bytes are damaged.
+    pub(crate) fn unpack(&mut self, stored: Bytes) -> Result<Bytes, Error> {
+        if !stored.starts_with(&MAGIC) {
+            return Ok(stored);
+        }
+        let size = zstd::zstd_safe::get_frame_content_size(&stored).ok().flatten();
+        let size = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= MOST_BYTES);
+        let size = size.ok_or_else(|| Error::Failed("stored turns: a frame without a size".to_owned()))?;
+        self.decompress(&stored, size).map(Bytes::from).map_err(|error| Error::Failed(format!("stored turns: {error}")))
+    }
+
+    /// The same, of a piece that can be damaged; [`BROKEN`] stands for it, which no reader of turns accepts.
+    pub(crate) fn unpack_or_broken(&mut self, stored: Bytes) -> Bytes {
+        self.unpack(stored).unwrap_or(Bytes::from_static(BROKEN))
+    }
+
+    fn decompress(&mut self, stored: &[u8], size: usize) -> io::Result<Vec<u8>> {
+        match &mut self.0 {
+            Some(frames) => frames.decompress(stored, size),
+            none => none.insert(Decompressor::new()?).decompress(stored, size),
+        }
+    }
 }
 
 /// A field of protobuf without its end.
 const BROKEN: &[u8] = b"\x0a\xff";
 
-fn failed(error: std::io::Error) -> Error {
+fn failed(error: io::Error) -> Error {
     Error::Failed(format!("failed to compress turns: {error}"))
 }
 
@@ -63,36 +77,41 @@ mod tests {
 
     #[test]
     fn pieces_come_back_as_they_were() {
-        let mut packer = Packer::new().unwrap();
+        let (mut packer, mut unpacker) = (Packer::new().unwrap(), Unpacker::default());
         let long = "Where is my order? ".repeat(5_000);
         for piece in ["", "a", "\u{0}turns of 1/2", &long] {
             let packed = packer.pack(piece.as_bytes()).unwrap();
-            assert_eq!(unpacked(packed.into()).unwrap(), piece.as_bytes());
+            assert_eq!(unpacker.unpack(packed.into()).unwrap(), piece.as_bytes());
         }
         assert!(packer.pack(long.as_bytes()).unwrap().len() < long.len() / 50);
-        assert_eq!(unpacked(Bytes::from_static(b"\x0a\x02\x08\x03")).unwrap(), &b"\x0a\x02\x08\x03"[..], "of before");
+        let before = Bytes::from_static(b"\x0a\x02\x08\x03");
+        assert_eq!(unpacker.unpack(before.clone()).unwrap(), before, "of before");
     }
 
     #[test]
     fn damaged_frames_are_noticed_and_ask_for_no_memory() {
-        let whole = Packer::new().unwrap().pack("Where is my order?".repeat(9).as_bytes()).unwrap();
+        let (mut packer, mut unpacker) = (Packer::new().unwrap(), Unpacker::default());
+        let text = "Where is my order?".repeat(9);
+        let whole = packer.pack(text.as_bytes()).unwrap();
         // Byte 4 has a bit that no decoder reads.
         for at in 5..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x10;
-            let read = unpacked(damaged.into());
+            let read = unpacker.unpack(damaged.into());
             assert!(read.is_err(), "byte {at}: {read:?}");
+            let next = unpacker.unpack(whole.clone().into());
+            assert_eq!(next.unwrap(), text.as_bytes(), "the frame after a damaged one");
         }
         for length in 4..whole.len() {
-            assert!(unpacked(whole[..length].to_vec().into()).is_err(), "{length} bytes");
+            assert!(unpacker.unpack(whole[..length].to_vec().into()).is_err(), "{length} bytes");
         }
         // A frame of 2^60 bytes, says its head.
         let mut huge = MAGIC.to_vec();
         huge.extend([0xe0, 0, 0, 0, 0, 0, 0, 0, 0x10, 1, 0, 0]);
         assert_eq!(
-            unpacked(huge.into()).unwrap_err().to_string(),
+            unpacker.unpack(huge.into()).unwrap_err().to_string(),
             "the store failed: stored turns: a frame without a size"
         );
-        assert_eq!(unpacked_or_broken(whole[..9].to_vec().into()), BROKEN);
+        assert_eq!(unpacker.unpack_or_broken(whole[..9].to_vec().into()), BROKEN);
     }
 }

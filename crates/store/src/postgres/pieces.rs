@@ -5,7 +5,7 @@ use scenario::RunId;
 use sqlx::{PgPool, query_as};
 
 use super::runs;
-use crate::{Error, Part, Piece, packing::unpacked_or_broken, values::bound};
+use crate::{Error, Part, Piece, packing::Unpacker, values::bound};
 
 pub(super) async fn read(pool: &PgPool, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
     let run = runs::key(pool, run).await?;
@@ -33,11 +33,12 @@ pub(super) async fn read(pool: &PgPool, run: &RunId, asked: &[(u64, Piece)]) -> 
     .fetch_all(pool)
     .await?;
     let mut found: Vec<Vec<Bytes>> = vec![Vec::new(); asked.len()];
+    let mut unpacker = Unpacker::default();
     for (key, payload) in rows {
         let place = usize::try_from(key - 1).ok().and_then(|place| found.get_mut(place));
         place
             .ok_or_else(|| Error::Failed("a piece that was not requested".to_owned()))?
-            .push(unpacked_or_broken(payload.into()));
+            .push(unpacker.unpack_or_broken(payload.into()));
     }
     let joined = found.into_iter().map(|mut pieces| match pieces.len() {
         1 => pieces.remove(0),

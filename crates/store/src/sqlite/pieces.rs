@@ -9,7 +9,7 @@ use sqlx::{SqlitePool, query_as};
 use super::runs;
 use crate::{
     Error, Part, Piece,
-    packing::unpacked_or_broken,
+    packing::Unpacker,
     values::{bound, json},
 };
 
@@ -52,12 +52,13 @@ pub(super) async fn read(readers: &SqlitePool, run: &RunId, asked: &[(u64, Piece
         serde_json::from_str(&rows).map_err(|error| failed(&error.to_string()))?;
     let mut payloads = Bytes::from(payloads.unwrap_or_default());
     let mut found: Vec<Vec<(Option<i64>, Bytes)>> = vec![Vec::new(); asked.len()];
+    let mut unpacker = Unpacker::default();
     for (place, key, length) in rows {
         let pieces = found.get_mut(place).ok_or_else(|| failed("a piece that was not requested"))?;
         if length > payloads.len() {
             return Err(failed("a piece is shorter than its length"));
         }
-        pieces.push((key, unpacked_or_broken(payloads.split_to(length))));
+        pieces.push((key, unpacker.unpack_or_broken(payloads.split_to(length))));
     }
     let joined = found.into_iter().map(|mut pieces| {
         pieces.sort_unstable_by_key(|(key, _)| *key);
