@@ -14,7 +14,7 @@ use crate::Error;
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Level 1: 3 is 6 % smaller and takes half as long again.
 const LEVEL: i32 = 1;
-/// So many pieces are compressed before other tasks of the thread run: about 0.1 ms.
+/// So many pieces are compressed before other tasks of the thread run.
 pub(crate) const PIECES_AT_A_TIME: u32 = 8;
 /// No piece is larger, since no message of a worker is; a damaged frame cannot ask for more memory.
 const MOST_BYTES: usize = 64 << 20;
