@@ -128,6 +128,10 @@ fn a_fleet_shows_the_figures_of_its_report_and_its_losses() {
     let coordinator =
         Watched::start(&place, "coordinator", &["coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
     let address = coordinator.address.clone().unwrap();
+    // It listens before its store is open.
+    while coordinator.health() == (503, "it is starting\n".to_owned()) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     assert_eq!(coordinator.health(), (200, "ok\n".to_owned()));
     let lonely = Watched::start(&place, "lonely", &["worker", "--coordinator", "http://127.0.0.1:9"]);
     assert_eq!(lonely.health(), (503, "not connected to a coordinator\n".to_owned()));
