@@ -14,6 +14,10 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use rustix::{
+    io::Errno,
+    process::{Pid, Resource, Rlimit, prlimit},
+};
 
 use crate::chaos::clock::now;
 
@@ -22,6 +26,8 @@ const TEST: &str = "everything_is_as_without_faults_whatever_fails";
 const PART: u64 = 10;
 /// A part takes about this many seconds. A mutant may spin in a circle without letting simulated time pass.
 const LONGEST: Duration = Duration::from_secs(600);
+/// A process has no more memory than this. A mutant may collect messages without end.
+const MOST_BYTES: u64 = 4 << 30;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// How a mutant was caught.
@@ -70,6 +76,7 @@ fn play(test: &Path, first: u64, seeds: u64, is_needed: impl Fn() -> bool) -> an
         .spawn()
         .with_context(|| format!("failed to start {}", test.display()))?;
     let mut child = Killed(child);
+    limit_memory(&child.0)?;
     let began = now();
     let ended = loop {
         if let Some(ended) = child.0.try_wait()? {
@@ -89,7 +96,20 @@ fn play(test: &Path, first: u64, seeds: u64, is_needed: impl Fn() -> bool) -> an
         // A renamed test would pass without running.
         return if text.contains("1 passed") { Ok(None) } else { bail!("the simulation was not found:\n{text}") };
     }
-    caught(&text, first).map(Some).with_context(|| format!("the simulation failed without naming a seed:\n{text}"))
+    let nameless = || text.contains("memory allocation of").then(|| Caught { seed: first, check: "memory".to_owned() });
+    let caught = caught(&text, first).or_else(nameless);
+    caught.map(Some).with_context(|| format!("the simulation failed without naming a seed ({ended}):\n{text}"))
+}
+
+/// From outside: inside, it would need a call between fork and exec.
+fn limit_memory(child: &Child) -> anyhow::Result<()> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let limit = Rlimit { current: Some(MOST_BYTES), maximum: Some(MOST_BYTES) };
+    match prlimit(pid, Resource::As, limit) {
+        // It has ended already.
+        Ok(_) | Err(Errno::SRCH) => Ok(()),
+        Err(error) => Err(error).context("failed to limit the memory of the simulation"),
+    }
 }
 
 /// What the test says of a violation: `seed 7: name of the check: what was wrong`.

@@ -50,20 +50,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "a session that is over comes back",
         guarantee: "fencing: a dead session changes nothing",
-        edits: &[Edit {
-            file: "crates/store/src/memory/state.rs",
-            find: "self.sessions.get(index(session)?).filter(|session| !session.over)",
-            replace: "self.sessions.get(index(session)?)",
-        }],
-    },
-    Mutant {
-        name: "results of an old session go out in a new one",
-        guarantee: "fencing: a dead session changes nothing",
-        edits: &[Edit {
-            file: "worker/src/session.rs",
-            find: "executor.abandon_all().await;\n                outbox.clear();",
-            replace: "executor.abandon_all().await;",
-        }],
+        edits: &[
+            Edit {
+                file: "crates/store/src/memory/state.rs",
+                find: "self.sessions.get(index(session)?).filter(|session| !session.over)",
+                replace: "self.sessions.get(index(session)?)",
+            },
+            Edit { file: "worker/src/session/orders.rs", find: "self.executor.fence(&fenced.trials);\n", replace: "" },
+        ],
     },
     Mutant {
         name: "live leases are forgotten by a restart",
