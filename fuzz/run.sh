@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every reader on RUNS inputs (default one million): fuzz/run.sh [RUNS [TARGET…]]. `SECONDS_EACH=60` stops a target after
-# that time. Needs cargo-fuzz and a C++ compiler, not nightly Rust. Findings stay in fuzz/work, which is not committed.
+# Runs every target on RUNS inputs (default one million): readers, the wire, and what keeps pages, paths and keys safe.
+# fuzz/run.sh [RUNS [TARGET…]]. `SECONDS_EACH=60` stops a target after that time. Needs cargo-fuzz and a C++ compiler, not nightly Rust. Findings stay in fuzz/work, which is not committed.
 # fuzz/corpus is committed, an archive for each reader of files: it grew from the examples of this repository only.
 # fuzz/seeds has a folder for each other target. Tests read both.
 set -euo pipefail
@@ -8,9 +8,11 @@ cd "$(dirname "$0")"
 runs=${1:-1000000}
 shift || true
 targets=("$@")
-[ "${#targets[@]}" -gt 0 ] || targets=(eliza skunit qna line battery matrix persona objective rows dialects a2a ag_ui reply judge draft)
+[ "${#targets[@]}" -gt 0 ] || targets=(eliza skunit qna line battery matrix persona objective rows dialects a2a ag_ui reply judge draft session segment redactor paths escapes)
 # Coverage counters without a sanitizer: this repository has no unsafe code.
 export RUSTC_BOOTSTRAP=1 CARGO_INCREMENTAL=0
+# Files of targets are in memory.
+[ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 cd ..
 
 # Additional seeds: the shipped scenarios, and the real ones of GABFEST_CASES. They are not committed.

@@ -28,3 +28,5 @@ pub use handle::{Handle, sweep};
 pub use line::{Elsewhere, Line};
 pub use observers::Observers;
 pub use progress::Progress;
+#[cfg(any(test, fuzzing))]
+pub use service::fuzzing;

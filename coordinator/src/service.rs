@@ -34,6 +34,8 @@ pub mod transcripts;
 mod workers;
 
 pub use front::{Front, Place, Switch};
+#[cfg(any(test, fuzzing))]
+pub use workers::fuzzing;
 
 /// HTTP/2 pings find a peer that vanished without closing its connection. They are off by default.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);

@@ -2,6 +2,8 @@
 //!
 //! `gabfest.proto` beside this crate's sources is the contract; `cargo xtask proto` makes [`v1`] from it.
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod names;
 mod reason;
 pub mod segment;

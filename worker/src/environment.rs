@@ -27,6 +27,8 @@ pub use execution::Execution;
 pub use limits::Limits;
 pub use local::Local;
 pub use process::Ran;
+#[cfg(any(test, fuzzing))]
+pub use root::fuzzing;
 
 /// A place to play a trial in. Checks look at it through the trial's [`evaluate::Workspace`].
 #[async_trait]

@@ -23,6 +23,9 @@ use crate::{
     token::Token,
 };
 
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+
 /// How many orders may wait until the worker reads them.
 const WAITING_ORDERS: usize = 256;
 /// How many ranges of trials a list may have. No worker sends more.

@@ -6,6 +6,8 @@
 //! cut before may end with a part of a secret (`cuts`).
 
 mod cuts;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod mark;
 mod redactor;
 mod shapes;

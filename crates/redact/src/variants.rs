@@ -23,7 +23,7 @@ pub(crate) fn of(secret: &str) -> Vec<String> {
 
 /// The secret as it is, and between quotes.
 pub(crate) fn quoted(secret: &str) -> Vec<String> {
-    let mut all = vec![secret.to_owned(), json(secret), secret.escape_debug().to_string()];
+    let mut all = vec![secret.to_owned(), json(secret), debugged(secret)];
     all.sort_unstable();
     all.dedup();
     all
@@ -31,7 +31,7 @@ pub(crate) fn quoted(secret: &str) -> Vec<String> {
 
 fn dresses(secret: &str) -> Vec<String> {
     let quoted = json(secret);
-    let debugged = secret.escape_debug().to_string();
+    let debugged = debugged(secret);
     let mut all = vec![
         secret.to_owned(),
         quoted.replace('/', "\\/"),
@@ -94,11 +94,19 @@ fn json(secret: &str) -> String {
             '\n' => text.push_str("\\n"),
             '\r' => text.push_str("\\r"),
             '\t' => text.push_str("\\t"),
+            '\u{8}' => text.push_str("\\b"),
+            '\u{c}' => text.push_str("\\f"),
             control if u32::from(control) < 0x20 => text.push_str(&format!("\\u{:04x}", u32::from(control))),
             other => text.push(other),
         }
     }
     text
+}
+
+/// As `{:?}` shows it, without its quotes: unlike `escape_debug`, which escapes both kinds of them.
+fn debugged(secret: &str) -> String {
+    let shown = format!("{secret:?}");
+    shown[1..shown.len() - 1].to_owned()
 }
 
 fn percent(secret: &str, lower: bool, space: &str) -> String {

@@ -56,7 +56,7 @@ fn level(summary: &Summary, group: &Group) -> &'static str {
     }
 }
 
-fn command(level: &str, file: Option<&str>, title: &str, message: &str) -> String {
+pub(crate) fn command(level: &str, file: Option<&str>, title: &str, message: &str) -> String {
     let file = file.map_or_else(String::new, |file| format!("file={},", property(file)));
     format!("::{level} {file}title={}::{}\n", property(title), data(message))
 }

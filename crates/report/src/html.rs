@@ -136,7 +136,7 @@ pub fn render(summary: &Summary, selection: &Selection) -> Result<String, Error>
 }
 
 /// Every template, with all texts escaped.
-fn environment() -> Result<Environment<'static>, Error> {
+pub(crate) fn environment() -> Result<Environment<'static>, Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);

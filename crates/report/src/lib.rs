@@ -29,6 +29,8 @@ mod failures;
 mod figures;
 mod form;
 mod found;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod gathered;
 mod informing;
 mod marks;

@@ -9,6 +9,8 @@ mod audit;
 mod counting;
 pub mod days;
 pub mod engine;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod lease_columns;
 mod losses;
 pub mod memory;

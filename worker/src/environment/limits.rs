@@ -10,6 +10,8 @@ pub struct Limits {
     pub output_bytes: usize,
     /// Address space of one process.
     pub memory_bytes: u64,
+    /// Memory of one process that it can write and shares with none: the system refuses more at once.
+    pub data_bytes: u64,
     /// Of all its processes together, measured ten times a second.
     pub total_memory_bytes: u64,
     /// Of one file that the program writes.
@@ -28,7 +30,8 @@ impl Default for Limits {
             output_bytes: 256 << 10,
             // Node reserves more than 1 GiB at start.
             memory_bytes: 4 << 30,
-            total_memory_bytes: 4 << 30,
+            data_bytes: 768 << 20,
+            total_memory_bytes: 1 << 30,
             file_bytes: 64 << 20,
             disk_bytes: 1 << 30,
             temporary_bytes: 256 << 20,

@@ -241,8 +241,9 @@ fn with_variables(mut command: Command, programs: &Programs) -> Command {
 /// letters.
 fn limiting(limits: &Limits) -> String {
     format!(
-        "ulimit -c 0 && ulimit -v {} && ulimit -f {} && {{ ulimit -p {processes} 2>/dev/null || ulimit -u {processes}; }} && printf '{BEGUN}' >&2 && exec \"$@\"",
+        "ulimit -c 0 && ulimit -v {} && ulimit -d {} && ulimit -f {} && {{ ulimit -p {processes} 2>/dev/null || ulimit -u {processes}; }} && printf '{BEGUN}' >&2 && exec \"$@\"",
         limits.memory_bytes / 1024,
+        limits.data_bytes / 1024,
         limits.file_bytes / 512,
         processes = limits.processes,
     )

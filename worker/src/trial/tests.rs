@@ -23,6 +23,7 @@ mod custom_checks;
 #[cfg(feature = "databases")]
 mod end_states;
 mod ends;
+mod escapes;
 mod judge_material;
 mod messages;
 mod pauses;

@@ -107,7 +107,7 @@ impl Books {
 }
 
 /// The case's name in characters that every file system accepts. Two names may become equal.
-fn file_name(name: &str) -> String {
+pub(crate) fn file_name(name: &str) -> String {
     let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
     let words: String = name.to_lowercase().chars().map(plain).take(60).collect();
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();

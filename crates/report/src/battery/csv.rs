@@ -56,7 +56,7 @@ pub(super) fn histograms(case: &str, totals: &Totals) -> String {
     text(&lines)
 }
 
-pub(super) fn text<const N: usize>(lines: &[[impl AsRef<[u8]>; N]]) -> String {
+pub(crate) fn text<const N: usize>(lines: &[[impl AsRef<[u8]>; N]]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for line in lines {
         writer.write_record(line).expect("lines have one length and memory takes them");

@@ -81,8 +81,8 @@ fn write(page: &mut Worksheet, row: u32, column: u16, value: Option<&Value>) -> 
 }
 
 /// Text that a spreadsheet never takes for a formula, and that fits a cell.
-pub(super) fn harmless(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+pub(crate) fn harmless(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\0']);
     let prefix = if formula { "'" } else { "" };
     prefix.chars().chain(text.chars()).take(LONGEST).collect()
 }

@@ -25,8 +25,48 @@ pub(crate) fn escape(text: &str) -> String {
         }
         before = character;
     }
+    if let Some(place) = block_mark(&escaped) {
+        escaped.insert(place, '\\');
+    }
     // GitHub makes links of bare addresses.
     escaped.replace("://", ":\u{200b}//").replace("www.", "www\u{200b}.")
+}
+
+/// The place of a character that makes a heading, an item or a rule of a text at the start of a line.
+fn block_mark(text: &str) -> Option<usize> {
+    let ends_at = |end: usize| text[end..].is_empty() || text[end..].starts_with(' ');
+    let run = |is: fn(&char) -> bool| text.chars().take_while(is).count();
+    let (hashes, digits) = (run(|one| *one == '#'), run(char::is_ascii_digit));
+    let is_rule = text.starts_with("--") && text.chars().all(|one| one == '-' || one == ' ');
+    if (1..=6).contains(&hashes) && ends_at(hashes) || is_rule || text.starts_with(['-', '+']) && ends_at(1) {
+        return Some(0);
+    }
+    ((1..=9).contains(&digits) && text[digits..].starts_with(['.', ')']) && ends_at(digits + 1)).then_some(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_begins_a_block() {
+        for (text, shown) in [
+            ("# a", "\\# a"),
+            ("#7 and ####### a", "#7 and ####### a"),
+            ("- a", "\\- a"),
+            ("+", "\\+"),
+            ("-5 %", "-5 %"),
+            ("---", "\\---"),
+            ("- - -", "\\- - -"),
+            ("12. a", "12\\. a"),
+            ("1)", "1\\)"),
+            ("1.5 s", "1.5 s"),
+            ("1234567890. a", "1234567890. a"),
+            ("> a", "&gt; a"),
+        ] {
+            assert_eq!(escape(text), shown, "{text}");
+        }
+    }
 }
 
 /// A code span, in which nothing is markup, delimited by more backticks than the text has in a row.

@@ -59,7 +59,8 @@ fn row(text: &mut String, number: u32, asked: &Asked, question: &str, outcome: &
     );
 }
 
-/// A spreadsheet takes a cell that begins so for a formula.
-fn cell(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_owned() }
+/// On one line and in one cell. A spreadsheet takes a cell that begins so for a formula.
+pub(crate) fn cell(text: &str) -> String {
+    let text = one_line(text);
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
 }
