@@ -59,10 +59,13 @@ struct Known {
     cuts: Vec<String>,
 }
 
+/// A redactor, and what is known of its secrets.
+type Made = Rc<(Redactor, Vec<Known>)>;
+
 /// Making a redactor takes longer than all else, and most inputs have secrets that were there before.
-fn known(secrets: &[String; 2]) -> Rc<(Redactor, Vec<Known>)> {
+fn known(secrets: &[String; 2]) -> Made {
     thread_local! {
-        static MADE: RefCell<BTreeMap<[String; 2], Rc<(Redactor, Vec<Known>)>>> = RefCell::default();
+        static MADE: RefCell<BTreeMap<[String; 2], Made>> = RefCell::default();
     }
     MADE.with_borrow_mut(|made| {
         if made.len() >= MOST_MADE {

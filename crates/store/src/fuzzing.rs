@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::packing::{Packer, unpacked};
+use crate::packing::{Packer, Unpacker};
 
 /// The first bytes of a frame, and one with a bit that no decoder reads.
 const HEAD: usize = 5;
@@ -15,19 +15,21 @@ const SMALL: usize = 4 << 10;
 /// A piece does not come back as it was, a damaged frame gives another piece, or memory beyond the bound is asked for.
 pub fn piece(input: &[u8]) -> Option<Bytes> {
     let [place, change, piece @ ..] = input else { return None };
-    if let Ok(found) = unpacked(Bytes::copy_from_slice(piece)) {
+    // One reads them all: a damaged frame must not spoil the next one.
+    let mut unpacker = Unpacker::default();
+    if let Ok(found) = unpacker.unpack(Bytes::copy_from_slice(piece)) {
         assert!(found.len() <= 64 << 20, "{} bytes", found.len());
     }
     let mut packer = Packer::new().expect("memory takes it");
     let frame = packer.pack(piece).expect("every piece can be packed");
-    let whole = unpacked(frame.clone().into()).expect("it is whole");
+    let whole = unpacker.unpack(frame.clone().into()).expect("it is whole");
     assert_eq!(whole, piece);
     if piece.len() <= SMALL && frame.len() > HEAD {
         let mut damaged = frame;
         let at = HEAD + usize::from(*place) % (damaged.len() - HEAD);
         damaged[at] ^= change;
         // Nothing was damaged, or it is noticed.
-        if let Ok(found) = unpacked(damaged.into()) {
+        if let Ok(found) = unpacker.unpack(damaged.into()) {
             assert!(found == piece, "byte {at} changed by {change} is not noticed");
         }
     }
@@ -37,5 +39,5 @@ pub fn piece(input: &[u8]) -> Option<Bytes> {
 /// The piece of stored bytes that may be a frame.
 #[must_use]
 pub fn stored(input: &[u8]) -> Bytes {
-    crate::packing::unpacked_or_broken(Bytes::copy_from_slice(input))
+    Unpacker::default().unpack_or_broken(Bytes::copy_from_slice(input))
 }

@@ -44,6 +44,21 @@ fn block_mark(text: &str) -> Option<usize> {
     ((1..=9).contains(&digits) && text[digits..].starts_with(['.', ')']) && ends_at(digits + 1)).then_some(digits)
 }
 
+/// A code span, in which nothing is markup, delimited by more backticks than the text has in a row.
+pub(crate) fn code(text: &str) -> String {
+    let text = clip::ellipsis(&clean(text), CODE_CHARS);
+    let mut longest = 0;
+    let mut row = 0;
+    for character in text.chars() {
+        row = if character == '`' { row + 1 } else { 0 };
+        longest = longest.max(row);
+    }
+    let fence = "`".repeat(longest + 1);
+    // Without a space, a backtick at an end would join the delimiter.
+    let space = if longest > 0 || text.is_empty() { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,19 +82,4 @@ mod tests {
             assert_eq!(escape(text), shown, "{text}");
         }
     }
-}
-
-/// A code span, in which nothing is markup, delimited by more backticks than the text has in a row.
-pub(crate) fn code(text: &str) -> String {
-    let text = clip::ellipsis(&clean(text), CODE_CHARS);
-    let mut longest = 0;
-    let mut row = 0;
-    for character in text.chars() {
-        row = if character == '`' { row + 1 } else { 0 };
-        longest = longest.max(row);
-    }
-    let fence = "`".repeat(longest + 1);
-    // Without a space, a backtick at an end would join the delimiter.
-    let space = if longest > 0 || text.is_empty() { " " } else { "" };
-    format!("{fence}{space}{text}{space}{fence}")
 }
