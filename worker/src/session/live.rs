@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
                 () = at(self.leaving), if welcome && running => self.give_up_running(),
                 () = sleep(SETTLING), if self.shares.are_unsettled() => self.answer_shares(),
                 () = at(lapses_at) => self.let_shares_lapse(),
-                () = at(closes_at) => self.admission.set_away(true),
+                () = at(closes_at) => self.set_away(true),
                 () = sleep_until(fenced_at) => return End::Over,
             }
         }
@@ -294,10 +294,16 @@ impl<'a> Session<'a> {
                         self.executor.start_ready();
                     }
                 }
-                () = at(closes_at) => self.admission.set_away(true),
+                () = at(closes_at) => self.set_away(true),
                 () = sleep_until(fenced_at) => return None,
             }
         }
+    }
+
+    /// A conversation that waits to repeat a call starts nothing either.
+    pub(super) fn set_away(&self, away: bool) {
+        self.admission.set_away(away);
+        self.executor.limits().iter().for_each(|limit| limit.hold(away));
     }
 
     /// When calls must stop, if that time has not come yet.

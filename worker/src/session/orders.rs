@@ -74,7 +74,7 @@ impl Session<'_> {
         self.heartbeats.welcomed(hello_sent);
         self.coordinator_clock.heard(hello_sent, welcome.clock.as_ref(), Instant::now());
         self.log_welcome();
-        self.admission.set_away(false);
+        self.set_away(false);
         self.executor.connected(true);
         self.executor.purses().say_again();
         self.say_limits(Said::NEWS);

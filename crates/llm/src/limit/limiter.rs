@@ -10,7 +10,7 @@ use std::{
 };
 
 use tokio::{
-    sync::{Mutex, Notify},
+    sync::{Mutex, Notify, watch},
     time::{Instant, sleep_until},
 };
 
@@ -69,6 +69,7 @@ pub struct Limiter {
     /// No call starts before then, in microseconds since `born`; 0 when never paused.
     paused_until_micros: AtomicU64,
     purses: OnceLock<Arc<Purses>>,
+    held: watch::Sender<bool>,
 }
 
 /// Limits from other sources than the settings.
@@ -127,6 +128,7 @@ impl Limiter {
             born: Instant::now(),
             paused_until_micros: AtomicU64::new(0),
             purses: OnceLock::new(),
+            held: watch::Sender::new(false),
         })
     }
 
@@ -271,6 +273,7 @@ impl Limiter {
                     bucket.clear().await;
                 }
                 self.pause_over().await;
+                self.released().await;
             }
             for (counted, bucket) in self.buckets() {
                 bucket.take(counted.of(&estimate));
@@ -280,9 +283,27 @@ impl Limiter {
             slot
         } else {
             self.pause_over().await;
+            while self.is_held() {
+                self.released().await;
+                self.pause_over().await;
+            }
             None
         };
         Ok(Permit { limit: Arc::clone(self), estimate, waited: began.elapsed(), day, counting, _slot: slot })
+    }
+
+    /// While it is held, no call starts, and no other try of a call.
+    pub fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
+    fn is_held(&self) -> bool {
+        *self.held.borrow()
+    }
+
+    async fn released(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.held.subscribe().wait_for(|held| !held).await;
     }
 
     /// Starts no call for this long, since the endpoint answered 429. It never shortens a pause.
@@ -355,7 +376,7 @@ impl Limiter {
     }
 
     fn is_open(&self) -> bool {
-        self.paused_for().is_none() && self.buckets().all(|(_, bucket)| bucket.is_clear())
+        !self.is_held() && self.paused_for().is_none() && self.buckets().all(|(_, bucket)| bucket.is_clear())
     }
 
     /// The existing buckets.
