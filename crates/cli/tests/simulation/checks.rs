@@ -19,13 +19,14 @@ const OVER: f64 = 1.02;
 type Check = fn(&Script, &Played, &Played) -> Result<(), String>;
 
 /// By their names, which `cargo xtask mutants` prints.
-const CHECKS: [(&str, Check); 10] = [
+const CHECKS: [(&str, Check); 11] = [
     ("every trial is there once", numbers),
     ("verdicts and words", verdicts),
     ("one worker an attempt", owners),
     ("one attempt at a time", attempts),
     ("the agent said it", words),
     ("calls are counted", calls),
+    ("no batch is missing", batches),
     ("sums", sums),
     ("limit", limited),
     ("pause", paused),
@@ -125,6 +126,14 @@ fn calls(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
         return Err(format!("{named} calls are named: {of_winners} of winners, and the agent answered {answered}"));
     }
     Ok(())
+}
+
+/// A worker numbers its batches, and sends each until it is acknowledged. So no coordinator ever misses one.
+fn batches(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    match played.events.all().into_iter().find(|event| event.contains("was due")) {
+        Some(event) => Err(event),
+        None => Ok(()),
+    }
 }
 
 fn sums(_: &Script, played: &Played, _: &Played) -> Result<(), String> {

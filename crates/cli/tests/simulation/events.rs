@@ -1,9 +1,15 @@
-//! Everything that the store and the agent were asked, in order: two plays of one seed must not differ.
+//! Everything that the store and the agent were asked, and why sessions ended, in order: two plays of one seed must not differ.
 
 use std::{
     fmt::Debug,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::Mutex,
+    sync::{Arc, Mutex},
+};
+
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
 };
 
 #[derive(Debug, Default)]
@@ -23,5 +29,41 @@ impl Events {
         let mut hasher = DefaultHasher::new();
         self.0.lock().unwrap().hash(&mut hasher);
         hasher.finish()
+    }
+}
+
+/// Hears in the log why coordinators end sessions.
+#[derive(Debug)]
+pub(crate) struct Listener(pub(crate) Arc<Events>);
+
+impl Subscriber for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && metadata.fields().field("reason").is_some()
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut Reason(&self.0));
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+struct Reason<'a>(&'a Events);
+
+impl Visit for Reason<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "reason" {
+            self.0.add(&("reason", value));
+        }
     }
 }

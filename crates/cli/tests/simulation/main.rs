@@ -18,6 +18,7 @@ use self::{
 
 mod chance;
 mod checks;
+mod cuts;
 mod events;
 mod faulty_store;
 mod network;
@@ -97,7 +98,7 @@ fn everything_is_as_without_faults(seeds: Range<u64>) {
 fn the_scripts_have_every_kind_of_fault() {
     let faults = (0..SEEDS).flat_map(|seed| Script::of(seed).faults);
     let kinds: BTreeSet<&str> = faults.map(|(_, fault)| fault.kind()).collect();
-    assert_eq!(kinds.len(), 12, "{kinds:?}");
+    assert_eq!(kinds.len(), 13, "{kinds:?}");
 }
 
 /// Where the history of the seed is written.

@@ -3,6 +3,7 @@
 use std::{
     io,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -12,6 +13,8 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tonic::transport::{Channel, Endpoint, server::Connected};
 use turmoil::net::{TcpListener, TcpStream};
+
+use crate::cuts::Cuts;
 
 pub(crate) const COORDINATOR: &str = "coordinator";
 const PORT: u16 = 7400;
@@ -54,10 +57,11 @@ pub(crate) async fn accepted() -> io::Result<impl Stream<Item = io::Result<Accep
     }))
 }
 
-/// A channel to the coordinator, with the pings of a real worker.
-pub(crate) fn channel() -> Channel {
-    let connect = tower::service_fn(|_: http::Uri| async {
-        Ok::<_, io::Error>(TokioIo::new(TcpStream::connect((COORDINATOR, PORT)).await?))
+/// A channel to the coordinator, with the pings of a real worker. `cuts` breaks it.
+pub(crate) fn channel(cuts: Arc<Cuts>) -> Channel {
+    let connect = tower::service_fn(move |_: http::Uri| {
+        let cuts = Arc::clone(&cuts);
+        async move { Ok::<_, io::Error>(TokioIo::new(cuts.connect((COORDINATOR, PORT)).await?)) }
     });
     Endpoint::from_static("http://coordinator")
         .http2_keep_alive_interval(Duration::from_secs(10))

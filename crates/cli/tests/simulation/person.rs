@@ -35,7 +35,8 @@ pub(crate) struct Seen {
 
 /// Submits `plan` and leaves what it saw of its end in `seen`. `budget`: the first one, in nano-dollars.
 pub(crate) async fn follow(plan: Plan, budget: Option<i64>, seen: Arc<Mutex<Option<Seen>>>) -> turmoil::Result {
-    let mut people = RunsClient::new(network::channel()).max_decoding_message_size(proto::MAX_MESSAGE_BYTES);
+    let mut people =
+        RunsClient::new(network::channel(Arc::default())).max_decoding_message_size(proto::MAX_MESSAGE_BYTES);
     let request = v1::SubmitRequest {
         run: RUN.to_owned(),
         plan: plan.to_json().into_bytes().into(),

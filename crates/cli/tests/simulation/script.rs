@@ -6,6 +6,8 @@ use crate::chance::Chance;
 
 /// Faults begin in this time; then everything heals.
 const FAULTY: u64 = 60_000;
+/// Makes another seed.
+const CUTS: u64 = 1 << 63;
 const MOST_TALKS: u32 = 24;
 const MOST_QUESTIONS: u32 = 80;
 
@@ -41,6 +43,8 @@ pub(crate) enum Fault {
     Deaf(usize, Duration),
     /// Messages wait, and arrive after so long.
     Hold(usize, Duration),
+    /// The worker's connections break, and new ones are refused for so long.
+    Cut(usize, Duration),
     /// Every message takes longer.
     Slow(usize, Duration),
     /// Each call of the store takes up to two seconds more.
@@ -68,6 +72,12 @@ impl Script {
         let mut faults: Vec<(Duration, Fault)> = (0..chance.between(1, 8))
             .map(|_| (chance.time(500, FAULTY), Fault::of(&mut chance, workers.len() as u64)))
             .collect();
+        // From a chance of their own, so that the other faults of a seed do not depend on them.
+        let mut of_cuts = Chance::new(seed ^ CUTS);
+        faults.extend((0..of_cuts.below(4)).map(|_| {
+            let worker = of_cuts.below(workers.len() as u64) as usize;
+            (of_cuts.time(500, FAULTY), Fault::Cut(worker, lasts(&mut of_cuts)))
+        }));
         faults.sort_by_key(|(at, _)| *at);
         Self { seed, workers, repeats: repeats as u32, talks, latency, requests_per_minute, budget, faults }
     }
@@ -87,16 +97,20 @@ impl Script {
     }
 }
 
+/// Around the times of the protocol: 1 s without a stream, 3 s closed, 20 s fence, 30 s session.
+fn lasts(chance: &mut Chance) -> Duration {
+    match chance.below(4) {
+        0 => chance.time(50, 900),
+        1 => chance.time(900, 4_000),
+        2 => chance.time(4_000, 22_000),
+        _ => chance.time(22_000, 45_000),
+    }
+}
+
 impl Fault {
     fn of(chance: &mut Chance, workers: u64) -> Self {
         let worker = chance.below(workers) as usize;
-        // Around the times of the protocol: 1 s without a stream, 3 s closed, 20 s fence, 30 s session.
-        let lasts = match chance.below(4) {
-            0 => chance.time(50, 900),
-            1 => chance.time(900, 4_000),
-            2 => chance.time(4_000, 22_000),
-            _ => chance.time(22_000, 45_000),
-        };
+        let lasts = lasts(chance);
         match chance.below(14) {
             0 | 1 => Self::KillWorker(worker, lasts),
             2 | 3 => Self::KillCoordinator(lasts),
@@ -122,6 +136,7 @@ impl Fault {
             Self::Mute(..) => "mute",
             Self::Deaf(..) => "deaf",
             Self::Hold(..) => "hold",
+            Self::Cut(..) => "cut",
             Self::Slow(..) => "slow",
             Self::StoreStalls(_) => "store stalls",
             Self::StoreErrors(_) => "store errors",

@@ -23,7 +23,8 @@ use turmoil::Sim;
 use worker::{Timing, Worker, pacer::Timer};
 
 use crate::{
-    events::Events,
+    cuts::Cuts,
+    events::{Events, Listener},
     faulty_store::FaultyStore,
     network::{self, COORDINATOR},
     person::{self, STARTED_AT, Seen},
@@ -42,6 +43,7 @@ const LONGEST: Duration = Duration::from_secs(900);
 pub(crate) struct Played {
     pub(crate) seen: Seen,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) events: Arc<Events>,
 }
 
 /// What every host of a world shares: what a crash does not take away.
@@ -52,6 +54,8 @@ struct Shared {
     ledger: Arc<Ledger>,
     clock_step: Arc<AtomicI64>,
     drains: Arc<Mutex<Vec<CancellationToken>>>,
+    /// Of each worker.
+    cuts: Vec<Arc<Cuts>>,
 }
 
 /// Plays a script in a thread of its own, so that its chance begins anew. An error says how it went wrong; `events` has what
@@ -62,7 +66,8 @@ pub(crate) fn play(script: &Script, plan: &Plan, events: &Arc<Events>) -> Result
     let (script, plan, events) = (script.clone(), plan.clone(), Arc::clone(events));
     let played = thread::spawn(move || {
         *mad_turmoil::rand::get_rng() = StdRng::seed_from_u64(script.seed);
-        simulate(script, plan, events)
+        let listener = Listener(Arc::clone(&events));
+        tracing::subscriber::with_default(listener, || simulate(script, plan, events))
     });
     match played.join() {
         Ok(played) => played,
@@ -84,6 +89,7 @@ fn simulate(script: Script, plan: Plan, events: Arc<Events>) -> Result<Played, S
         ledger: Arc::clone(&ledger),
         clock_step: Arc::default(),
         drains: Arc::new(Mutex::new(drains)),
+        cuts: script.workers.iter().map(|_| Arc::default()).collect(),
     };
     let mut sim = turmoil::Builder::new()
         .rng_seed(script.seed)
@@ -124,7 +130,7 @@ fn simulate(script: Script, plan: Plan, events: Arc<Events>) -> Result<Played, S
     };
     ended?;
     let seen = seen.lock().unwrap().take().ok_or("it ends: the person saw nothing")?;
-    Ok(Played { seen, ledger })
+    Ok(Played { seen, ledger, events })
 }
 
 fn name(worker: usize) -> String {
@@ -172,6 +178,10 @@ fn begin(sim: &mut Sim<'_>, shared: &Shared, fault: Fault, now: Duration) -> Opt
         Fault::Hold(worker, lasts) => {
             sim.hold(name(worker), COORDINATOR);
             Some((now + lasts, Repair::Release(worker)))
+        }
+        Fault::Cut(worker, lasts) => {
+            shared.cuts[worker].cut_until(now + lasts);
+            None
         }
         Fault::Slow(worker, lasts) => {
             sim.set_link_latency(name(worker), COORDINATOR, Duration::from_millis(900));
@@ -250,7 +260,8 @@ async fn worker(shared: Shared, place: usize, slots: u32) -> turmoil::Result {
         let limits = vec![Arc::clone(endpoint.limit()), Arc::clone(layers.limit())];
         let resources = staff::resources(&endpoint, asked, limits);
         let config = worker::Config { name: name(place), slots, timing: Timing::default(), timer: Timer::Runtime };
-        match Worker::new(config, resources).run(network::channel(), drain.clone()).await {
+        match Worker::new(config, resources).run(network::channel(Arc::clone(&shared.cuts[place])), drain.clone()).await
+        {
             Ok(()) => return Ok(()),
             // A supervisor starts it again.
             Err(_) => sleep(Duration::from_secs(1)).await,
@@ -284,7 +295,7 @@ pub(crate) fn plan(script: &Script) -> Plan {
             "name": "talk",
             "input": "Hello, where is my money?",
             "conversation": {
-                "max_turns": 5,
+                "max_turns": 8,
                 "timeout_per_turn_ms": 600_000,
                 "total_timeout_ms": 36_000_000,
                 "user_simulator": user,
@@ -300,6 +311,6 @@ pub(crate) fn plan(script: &Script) -> Plan {
 
 /// In nano-dollars: some of the run, but not all.
 fn budget(script: &Script) -> i64 {
-    let each = if script.talks { 30_000_000 } else { 6_000_000 };
+    let each = if script.talks { 48_000_000 } else { 6_000_000 };
     each * i64::from(script.repeats) / 2
 }
