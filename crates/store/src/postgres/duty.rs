@@ -185,7 +185,8 @@ async fn renew(pool: PgPool, epoch: i64, lost: Arc<AtomicBool>, renewed: Arc<Mut
     }
 }
 
-/// Returns how many rows it renewed: 0 if the duty has another epoch.
+/// Returns how many rows it renewed: 0 if the duty has another epoch or was given up. A renewal on its way to the server outlives
+/// its task, and must not take back what was given up meanwhile.
 async fn once(pool: &PgPool, open: Option<PgConnection>, epoch: i64) -> Result<(PgConnection, u64), sqlx::Error> {
     let mut connection = match open {
         Some(connection) => connection,
@@ -193,7 +194,7 @@ async fn once(pool: &PgPool, open: Option<PgConnection>, epoch: i64) -> Result<(
     };
     let renewed = query(
         "update duty set lease_until = clock_timestamp() + make_interval(secs => $2)
-         where name = 'coordinator' and epoch = $1",
+         where name = 'coordinator' and epoch = $1 and lease_until > '-infinity'",
     )
     .bind(epoch)
     .bind(TTL.as_secs_f64())
