@@ -25,12 +25,13 @@ const fn suite(name: &'static str, minutes: u64, command: &'static str) -> Suite
 }
 
 /// In the order in which they are played: what fails soonest is first.
-const SUITES: [Suite; 22] = [
+const SUITES: [Suite; 23] = [
     suite("ci", 30, ".ci/run"),
     suite("debug-build", 15, "cargo build"),
     suite("release-build", 20, "cargo build --release"),
     suite("scheduler", 10, "cargo xtask simulate --seeds 10000"),
     suite("fleet", 180, "cargo xtask simulate --fleet --seeds 10000"),
+    suite("mutants", 120, "cargo xtask mutants --out {out}/mutants.md"),
     suite("calibrate", 15, "cargo xtask calibrate --out {out}/calibrate.md"),
     suite("chaos", 45, "cargo xtask chaos --kills 200 --faults all --out {out}/chaos.md"),
     suite(

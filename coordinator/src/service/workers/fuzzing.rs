@@ -1,6 +1,6 @@
 //! What workers send as a fuzzer makes it: arbitrary bytes on the wire, with correct messages between them.
 //!
-//! Whatever two workers send, the coordinator goes on, no run is interrupted, no trial is leased twice at once or counted
+//! Whatever two workers send, the coordinator goes on, no run is interrupted unless its budget is spent, no trial is leased twice at once or counted
 //! twice, no more money is given out than there is, and an honest worker can finish the run afterwards.
 
 mod peer;

@@ -10,7 +10,7 @@ use std::{
 use anyhow::anyhow;
 use history::History;
 use record::summary::{RunState, RunVerdict};
-use scenario::{RunId, plan::Origin};
+use scenario::RunId;
 use serde::Deserialize;
 use statistics::{compare::found::CompareVerdict, nights::NightRun};
 
@@ -40,8 +40,6 @@ struct Run {
     name: String,
     started_at: String,
     state: RunState,
-    /// The recorded run that it plays or judges again. Such a run is no night of the agent, so nothing is compared with it.
-    origin: Option<Origin>,
 }
 
 /// An earlier run of the name.
@@ -117,7 +115,6 @@ fn all(runs: &Path, wanted: Wanted<'_>, known: &[NightRun]) -> Vec<Earlier> {
                 there.insert(run.id.as_str().to_owned());
                 let is_green = || verdict == RunVerdict::Pass && is_not_worse(&folder, &run.id);
                 if run.name == wanted.name
-                    && run.origin.is_none()
                     && wanted.is_after(run.id.as_str())
                     && run.state == RunState::Finished
                     && (!wanted.green || is_green())
@@ -216,13 +213,6 @@ mod tests {
         assert_eq!(found(runs, "nightly", now, true), Ok(Some("20260101-000000-aaaa".into())));
         assert_eq!(found(runs, "new", now, false), Ok(None));
         assert_eq!(found(runs, "nightly", "20260101-000000-aaaa", false), Ok(None));
-        // A run that judges an earlier one again is no night of the agent.
-        write(runs, "20260104-120000-aaaa", "nightly", "2026-01-04T12:00:00Z", "finished", "PASS");
-        let again = runs.join("20260104-120000-aaaa/report.json");
-        let mut report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&again).unwrap()).unwrap();
-        report["run"]["origin"] = serde_json::json!({ "run": "20260101-000000-aaaa", "how": "rejudge" });
-        std::fs::write(&again, report.to_string()).unwrap();
-        assert_eq!(found(runs, "nightly", now, false), Ok(Some("20260102-000000-aaaa".into())));
         // A run that cannot be read is an error if it could be the latest.
         std::fs::write(runs.join("20260101-000000-aaaa/report.json"), "{").unwrap();
         assert_eq!(found(runs, "nightly", now, false), Ok(Some("20260102-000000-aaaa".into())));

@@ -173,20 +173,20 @@ fn limited(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
     Ok(())
 }
 
-/// A worker that was told to wait does so. One that was started again meanwhile was not told.
+/// After a 429 a worker waits as long as it says. A worker that was restarted meanwhile does not know of it.
 fn paused(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
     let starts_again = |worker: usize| {
         let of_it = |fault: &Fault| matches!(fault, Fault::KillWorker(of, _) | Fault::Drain(of, _) if *of == worker);
         script.faults.iter().any(|(_, fault)| of_it(fault))
     };
-    let mut told: BTreeMap<usize, Duration> = BTreeMap::new();
+    let mut refusals: BTreeMap<usize, Duration> = BTreeMap::new();
     for call in played.ledger.calls() {
         let Asked { at, worker, .. } = call;
-        if let Some(told) = told.get(&worker).filter(|told| **told < at && at < **told + RETRY_AFTER) {
-            return Err(format!("worker {worker} was told to wait at {told:?} and called at {at:?}"));
+        if let Some(refused) = refusals.get(&worker).filter(|refused| **refused < at && at < **refused + RETRY_AFTER) {
+            return Err(format!("worker {worker} got a 429 at {refused:?} and called at {at:?}"));
         }
         if call.reply.is_none() && !starts_again(worker) {
-            told.insert(worker, at);
+            refusals.insert(worker, at);
         }
     }
     Ok(())

@@ -390,7 +390,7 @@ impl Limiter {
     }
 
     async fn pause_over(&self) {
-        // Whoever goes first may meet another 429, so all look again before they go.
+        // The first call may meet another 429, so every call checks again before it goes.
         while let Some(left) = self.paused_for() {
             // In pieces: an instant cannot hold the time of a hostile `Retry-After`.
             sleep_until(Instant::now() + left.min(Duration::from_secs(3_600))).await;
