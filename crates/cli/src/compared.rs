@@ -50,6 +50,11 @@ struct UserLine {
 }
 
 impl Line {
+    /// Whether its report may show it as a failure.
+    pub(crate) fn may_be_failure(&self) -> bool {
+        !matches!(self.verdict, Verdict::Pass | Verdict::Cancelled)
+    }
+
     /// Whether the agent got a critical fault of the simulated user.
     pub(crate) fn has_faulty_user(&self) -> bool {
         self.user.as_ref().is_some_and(|user| user.verdict_despite_fault.is_some())

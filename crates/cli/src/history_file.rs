@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use history::History;
+use report::Failures;
 use scenario::RunId;
 use serde::{Deserialize, Serialize};
 use statistics::nights::Night;
@@ -15,7 +16,7 @@ use statistics::nights::Night;
 use crate::{
     compared, diagnostics,
     exit::{Exit, UsageError, usage},
-    report_files,
+    report_files::{self, LinesFile},
     run_folder::RUNS,
     run_labels, sentinels,
 };
@@ -202,13 +203,20 @@ pub(crate) fn night(folder: &Path) -> anyhow::Result<Night> {
         summary.cases.iter().enumerate().map(|(place, case)| (case.id.as_str(), place)).collect();
     let mut night = Night::of(&summary, exit_code, ended.map(|ended| ended.labels).unwrap_or_default());
     night.run.sentinels = sentinels::night(folder, &night.run.id);
-    for line in report_files::lines::<compared::Line>(folder, "trials.jsonl")? {
-        let line = line?;
+    let mut failures = Failures::default();
+    let trials = LinesFile::of(folder, "trials.jsonl");
+    for text in trials.texts()? {
+        let text = text?;
+        let line: compared::Line = trials.read(&text)?;
+        if line.may_be_failure() {
+            let whole = report_files::trial(trials.read(&text)?, &summary);
+            failures.add(&whole.context("failed to read trials.jsonl")?);
+        }
         let Some(place) = places.get(line.case_id.as_str()) else { continue };
         let faulty = line.has_faulty_user();
         night.add(*place, &line.into(), faulty);
     }
-    Ok(night.with_failures(report_files::failures(folder, &summary)?))
+    Ok(night.with_failures(failures.nightly(&summary)))
 }
 
 #[cfg(test)]

@@ -2,16 +2,15 @@
 
 use std::{
     io::{BufRead as _, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, anyhow};
 use record::{Summary, Trial, Turn};
-use report::{Failures, Selection};
+use report::Selection;
 use scenario::RunId;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, error::Category, json};
-use statistics::nights::NightFailure;
 
 use crate::exit::usage;
 
@@ -67,41 +66,56 @@ pub(crate) fn selection(folder: &Path, summary: &Summary) -> anyhow::Result<Sele
     Ok(selection)
 }
 
-/// The failures of the trials, for the history.
-pub(crate) fn failures(folder: &Path, summary: &Summary) -> anyhow::Result<Vec<NightFailure>> {
-    let mut failures = Failures::default();
-    for line in lines::<Value>(folder, "trials.jsonl")? {
-        let line = line?;
-        if !matches!(line["verdict"].as_str(), Some("PASS" | "CANCELLED")) {
-            failures.add(&trial(line, summary).context("failed to read trials.jsonl")?);
-        }
-    }
-    Ok(failures.nightly(summary))
-}
-
 /// The lines of a file, each as JSON.
 pub(crate) fn lines<Line: DeserializeOwned>(
     folder: &Path,
     name: &'static str,
 ) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Line>> + use<Line>> {
-    let path = folder.join(name);
-    let file = std::fs::File::open(&path).with_context(|| format!("failed to read {}", path.display()))?;
-    let hint = again(folder);
-    Ok(BufReader::new(file).lines().zip(1_u64..).map(move |(line, number)| {
-        let line = line.with_context(|| format!("failed to read {}", path.display()))?;
-        serde_json::from_str(&line).map_err(|error| {
+    let file = LinesFile::of(folder, name);
+    Ok(file.texts()?.map(move |line| file.read(&line?)))
+}
+
+/// A file with JSON on each line.
+pub(crate) struct LinesFile {
+    path: PathBuf,
+    /// What mends it.
+    hint: String,
+}
+
+/// A line of such a file, and its number from 1.
+pub(crate) struct LineText {
+    text: String,
+    number: u64,
+}
+
+impl LinesFile {
+    pub(crate) fn of(folder: &Path, name: &'static str) -> Self {
+        Self { path: folder.join(name), hint: again(folder) }
+    }
+
+    pub(crate) fn texts(&self) -> anyhow::Result<impl Iterator<Item = anyhow::Result<LineText>> + use<>> {
+        let path = self.path.clone();
+        let file = std::fs::File::open(&path).with_context(|| format!("failed to read {}", path.display()))?;
+        Ok(BufReader::new(file).lines().zip(1_u64..).map(move |(text, number)| {
+            let text = text.with_context(|| format!("failed to read {}", path.display()))?;
+            Ok(LineText { text, number })
+        }))
+    }
+
+    pub(crate) fn read<Line: DeserializeOwned>(&self, LineText { text, number }: &LineText) -> anyhow::Result<Line> {
+        serde_json::from_str(text).map_err(|error| {
             let why = if error.is_eof() { "is cut" } else { "is not as gabfest writes it" };
             // The line of the error is that within this line of the file.
             let what = error.to_string();
             let what = what.split(" at line ").next().unwrap_or_default();
-            let column = error.column();
-            usage(anyhow!("line {number} of {} {why}: {what} at column {column}\nhint: {hint}", path.display()))
+            let (column, path, hint) = (error.column(), self.path.display(), &self.hint);
+            usage(anyhow!("line {number} of {path} {why}: {what} at column {column}\nhint: {hint}"))
         })
-    }))
+    }
 }
 
 /// The trial of a line. Only the summary has its cost and its latency.
-fn trial(mut line: Value, summary: &Summary) -> serde_json::Result<Trial> {
+pub(crate) fn trial(mut line: Value, summary: &Summary) -> serde_json::Result<Trial> {
     let case = summary.cases.iter().find(|case| case.id.as_str() == line["case_id"]).map(|case| case.number);
     let failure = |key: &str| line[format!("failure_{key}")].clone();
     let failure = json!({
