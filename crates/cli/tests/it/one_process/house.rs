@@ -92,6 +92,18 @@ impl House {
         self.hire_with(&mock, agent, vec![Arc::clone(layers.limit())], slots)
     }
 
+    /// A worker whose judge is behind an endpoint of its own, records when it is called, and fails as `asked` does.
+    pub(super) fn hire_judged(&self, slots: u32, asked: &Asked) -> Hired {
+        let mock: llm::endpoint::Settings = serde_json::from_value(json!({ "kind": "mock" })).unwrap();
+        let mock = Arc::new(Endpoint::open("mock", &mock).unwrap());
+        let layers = Layers::new("judge", &Default::default(), Duration::from_secs(60), Retries::default());
+        let limits = vec![Arc::clone(mock.limit()), Arc::clone(layers.limit())];
+        let mut resources = staff::resources(&mock, mock.chat(Policy::agent()), limits);
+        let judge = Judge { asked: asked.clone(), mock: mock.chat(Policy::model()) };
+        resources.models.judge = Arc::new(layers.wrap(judge));
+        self.hire_for(resources, slots)
+    }
+
     fn hire_with(
         &self,
         endpoint: &Arc<Endpoint>,
@@ -99,7 +111,10 @@ impl House {
         limits: Vec<Arc<Limiter>>,
         slots: u32,
     ) -> Hired {
-        let resources = staff::resources(endpoint, asked, limits);
+        self.hire_for(staff::resources(endpoint, asked, limits), slots)
+    }
+
+    fn hire_for(&self, resources: worker::Resources, slots: u32) -> Hired {
         let config =
             worker::Config { name: "hired".to_owned(), slots, timing: Timing::default(), timer: Timer::Runtime };
         let drain = CancellationToken::new();
@@ -201,9 +216,18 @@ pub(super) struct Asked {
     in_flight: Arc<Mutex<(usize, usize)>>,
     /// It answers at once, but for so long after its first call nothing; `None`: each answer takes a second.
     frozen: Option<Duration>,
+    /// How a call fails at once.
+    fails: Option<Failing>,
 }
 
+/// The error of a call, by its number, from 0, and the time since the first one.
+type Failing = fn(usize, Duration) -> Option<llm::Error>;
+
 impl Asked {
+    pub(super) fn failing(fails: Failing) -> Self {
+        Self { fails: Some(fails), ..Self::default() }
+    }
+
     pub(super) fn frozen_for(time: Duration) -> Self {
         Self { frozen: Some(time), ..Self::default() }
     }
@@ -243,7 +267,11 @@ impl llm::Named for Asked {
 #[async_trait::async_trait]
 impl llm::Call<llm::chat::Request> for Asked {
     async fn ask(&self, _: &Request) -> Result<Reply, llm::Error> {
-        self.times.lock().unwrap().push(Instant::now());
+        let number = {
+            let mut times = self.times.lock().unwrap();
+            times.push(Instant::now());
+            times.len() - 1
+        };
         {
             let mut in_flight = self.in_flight.lock().unwrap();
             in_flight.0 += 1;
@@ -251,11 +279,35 @@ impl llm::Call<llm::chat::Request> for Asked {
         }
         let _in_flight = InFlight(self);
         let first = self.times.lock().unwrap()[0];
+        if let Some(error) = self.fails.and_then(|fails| fails(number, first.elapsed())) {
+            return Err(error);
+        }
         match self.frozen {
             None => tokio::time::sleep(Duration::from_secs(1)).await,
             Some(time) => tokio::time::sleep_until(first + time).await,
         }
         Ok(Reply { text: "hello".to_owned(), ..Reply::default() })
+    }
+}
+
+/// A judge that answers as the mock does, after a second, and is counted.
+#[derive(Debug)]
+struct Judge {
+    asked: Asked,
+    mock: Arc<dyn Chat>,
+}
+
+impl llm::Named for Judge {
+    fn endpoint(&self) -> &str {
+        "judge"
+    }
+}
+
+#[async_trait::async_trait]
+impl llm::Call<llm::chat::Request> for Judge {
+    async fn ask(&self, request: &Request) -> Result<Reply, llm::Error> {
+        self.asked.ask(request).await?;
+        self.mock.ask(request).await
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::{
     failures, greetings,
     house::{self, Asked, House},
-    limits,
+    limits, questions,
 };
 
 /// 2026-11-20T23:55:00Z
@@ -52,5 +52,68 @@ async fn a_day_has_no_more_requests_than_its_limit_and_the_run_resumes_the_next_
     assert!(tomorrow <= 100, "{tomorrow} requests");
     first.drained().await;
     third.drained().await;
+    house.close().await;
+}
+
+/// Nobody listens from 30 s to 150 s.
+fn down(_: usize, since_first: Duration) -> Option<llm::Error> {
+    (30..150).contains(&since_first.as_secs()).then(|| llm::Error::Unreachable {
+        endpoint: "mock".to_owned(),
+        status: None,
+        message: "connection refused".to_owned(),
+        sent: false,
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_judge_that_is_down_for_two_minutes_costs_no_trial() {
+    let mut house = House::open().await;
+    let asked = Asked::failing(down);
+    let workers = [20, 20].map(|slots| house.hire_judged(slots, &asked));
+    sleep(Duration::from_secs(1)).await;
+    let run = house.submit(&house::plan(&questions(), 4_000)).await;
+    let last = house.followed(&run).await;
+    assert_eq!((last.state(), last.pass), (RunState::Finished, 4_000), "{:?}", failures(&house.summary(&run).await));
+    let since_first: Vec<Duration> = asked.times().iter().map(|at| *at - asked.times()[0]).collect();
+    let outage = since_first.iter().filter(|since| down(0, **since).is_some()).count();
+    // Each worker's breaker opens when 51 of its last 100 calls failed, then lets one call try every 15 s.
+    assert!((102..250).contains(&outage), "{outage} calls to a judge that is down");
+    let back = since_first.iter().find(|since| since.as_secs() >= 150).unwrap();
+    assert!(back.as_secs() < 167, "it is tried every 15 s: {back:?}");
+    for worker in workers {
+        worker.drained().await;
+    }
+    house.close().await;
+}
+
+/// The call with this number gets a 429 that asks for half a minute. All others are answered.
+const THROTTLED: usize = 150;
+
+fn throttles_once(number: usize, _: Duration) -> Option<llm::Error> {
+    (number == THROTTLED).then(|| llm::Error::Throttled {
+        endpoint: "mock".to_owned(),
+        after: Some(Duration::from_secs(30)),
+        message: "slow down".to_owned(),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_429_to_one_worker_pauses_all() {
+    let limited = limits(json!({ "requests_per_minute": 600, "concurrency": 10 }));
+    let mut house = House::open().await;
+    let asked = Asked::failing(throttles_once);
+    let workers = [6, 6, 6].map(|slots| house.hire_counted(&limited, slots, &asked));
+    sleep(Duration::from_secs(1)).await;
+    let run = house.submit(&house::plan(&greetings(), 600)).await;
+    let last = house.followed(&run).await;
+    assert_eq!((last.state(), last.pass), (RunState::Finished, 600), "{:?}", failures(&house.summary(&run).await));
+    let times = asked.times();
+    let since_429 = times.iter().map(|at| at.saturating_duration_since(times[THROTTLED]).as_secs_f64());
+    // The coordinator needs a moment to say it to the others.
+    let during: Vec<f64> = since_429.filter(|since| (1.0..30.0).contains(since)).collect();
+    assert!(during.is_empty(), "calls while the endpoint is paused: {during:?}");
+    for worker in workers {
+        worker.drained().await;
+    }
     house.close().await;
 }
