@@ -161,12 +161,11 @@ if [ -z "${GABFEST_POSTGRES:-}" ]; then
   fi
 fi
 step cargo nextest run --workspace --no-fail-fast
-# Embedded models are behind a feature, which only this step builds.
-step cargo clippy -p gabfest-embed -p gabfest --features candle --all-targets --quiet -- -D warnings
-step cargo nextest run -p gabfest-embed -p gabfest --features candle -E 'package(gabfest-embed) + test(/^weights::/)'
-# Parquet files are behind a feature too.
-step cargo clippy -p gabfest-formats --features parquet --all-targets --quiet -- -D warnings
-step cargo nextest run -p gabfest-formats --features parquet -E 'test(/data_sets/)'
+# Embedded models and Parquet files are behind features, which only these two steps build.
+featured=(--package gabfest-embed --package gabfest-formats --package gabfest --features gabfest/candle,gabfest/parquet)
+step cargo clippy "${featured[@]}" --all-targets --quiet -- -D warnings
+step cargo nextest run "${featured[@]}" --lib --test it \
+  -E 'package(gabfest-embed) + (package(gabfest-formats) & test(/data_sets/)) + (package(=gabfest) & test(/^weights::/))'
 # Built alone, as its users build it: without databases. Its examples are tests.
 step cargo test --doc --quiet -p gabfest-expect
 # The overviews in lib.rs mention private modules, to which rustdoc cannot link.
