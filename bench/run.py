@@ -11,7 +11,8 @@ says little.
 With --real-time, server and program run ahead of all other processes (chrt, as root): on a shared machine their latencies
 then show their own delays. It is not for CPU and memory.
 
-Several --binary compare builds of gabfest. Without one, the release build of this folder is made and measured.
+Several --binary compare builds of gabfest. Without one, the program of this folder that is shipped (profile `dist`) is built
+and measured.
 
 Parts:
   cpu        CPU of four scripted turns with a check each
@@ -338,10 +339,10 @@ def main():
     if len(os.sched_getaffinity(0)) < 2:
         stop("the server and the measured program need a core each")
     if not given.binary:
-        subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "gabfest"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "--profile", "dist", "--quiet", "-p", "gabfest"], cwd=ROOT, check=True)
     # By itself: with gabfest in one command, gabfest would get the features of these loops.
-    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "gabfest-bench"], cwd=ROOT, check=True)
-    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+    subprocess.run(["cargo", "build", "--profile", "dist", "--quiet", "-p", "gabfest-bench"], cwd=ROOT, check=True)
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist"
     binaries = {pathlib.Path(path).name: pathlib.Path(path).resolve() for path in given.binary} or {"gabfest": target / "gabfest"}
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     ahead = ["chrt", "--rr", "1"] if given.real_time else []

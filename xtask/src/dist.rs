@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: the release program without symbols, and beside it the file that names functions in backtraces.
+//! `cargo xtask dist`: the program that is shipped, without symbols, and beside it the file that names functions in backtraces.
 //!
 //! The symbols are a quarter of the program, and only a backtrace reads them. The program links to `gabfest.debug` by name
 //! (`.gnu_debuglink`), so backtraces have names if the file is in the folder of the program.
@@ -37,16 +37,16 @@ pub(crate) fn run(dist: &Dist) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds the program with its symbols, which the profile `release` strips.
+/// Builds the program with its symbols, which its profile strips.
 fn build(out: &Path) -> anyhow::Result<PathBuf> {
     let target = out.join("build");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
-        .args(["build", "--release", "--locked", "--package", "gabfest", "--target-dir"])
+        .args(["build", "--profile", "dist", "--locked", "--package", "gabfest", "--target-dir"])
         .arg(&target)
-        .env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo");
+        .env("CARGO_PROFILE_DIST_STRIP", "debuginfo");
     succeed(&mut cargo)?;
-    Ok(target.join("release/gabfest"))
+    Ok(target.join("dist/gabfest"))
 }
 
 /// Writes `gabfest` and `gabfest.debug` to `out`.

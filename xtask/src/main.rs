@@ -34,7 +34,7 @@ enum Task {
     Mutants(mutants::Mutants),
     /// Play made-up experiments through every procedure that gives a verdict, and count how often it is wrong.
     Calibrate(calibrate::Calibrate),
-    /// Build the release program without symbols, and the file that backtraces need beside it.
+    /// Build the program that is shipped, without symbols, and the file that backtraces need beside it.
     Dist(dist::Dist),
     /// Play runs on a fleet of processes while faults strike.
     Chaos(chaos::Chaos),
