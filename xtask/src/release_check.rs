@@ -25,10 +25,12 @@ const fn suite(name: &'static str, minutes: u64, command: &'static str) -> Suite
 }
 
 /// In the order in which they are played: what fails soonest is first.
-const SUITES: [Suite; 23] = [
+const SUITES: [Suite; 25] = [
     suite("ci", 30, ".ci/run"),
     suite("debug-build", 15, "cargo build"),
     suite("release-build", 20, "cargo build --release"),
+    suite("weights", 15, "cargo nextest run -p gabfest --features candle,parquet --test it -E test(/^weights::/)"),
+    suite("expect-alone", 10, "cargo test --doc -p gabfest-expect"),
     suite("scheduler", 10, "cargo xtask simulate --seeds 10000"),
     suite("fleet", 180, "cargo xtask simulate --fleet --seeds 10000"),
     suite("mutants", 120, "cargo xtask mutants --out {out}/mutants.md"),
