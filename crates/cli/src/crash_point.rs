@@ -4,10 +4,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Does nothing without the variable, or if it has another form.
+/// Does nothing without the variable.
 pub(crate) fn set() {
     let Ok(text) = std::env::var("GABFEST_CRASH_AT") else { return };
-    let Some((name, Ok(nth))) = text.rsplit_once(':').map(|(name, nth)| (name, nth.parse::<u64>())) else { return };
+    let Some((name, Ok(nth))) = text.rsplit_once(':').map(|(name, nth)| (name, nth.parse::<u64>())) else {
+        return crate::diagnostics::note(&format!("GABFEST_CRASH_AT is NAME:N, not {text:?}; nothing crashes"));
+    };
     let times = AtomicU64::new(0);
     // Nothing is flushed or closed, as after `kill -9`.
     let count = move || {

@@ -132,7 +132,7 @@ pub trait Store: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<StoredTrial>, Error>> + Send;
 
     /// The attempts that do not count, behind `after` (trial, epoch), ascending, at most `limit`. An attempt whose record
-    /// cannot be read is an unreadable trial. Ends that were replaced before version 0.2.0 are unknown.
+    /// cannot be read is an unreadable trial. Older stores did not keep replaced ends, so those are unknown.
     fn attempts(
         &self,
         run: &RunId,

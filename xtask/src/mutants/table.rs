@@ -105,11 +105,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "no self-fence",
         guarantee: "self-fencing: a silent coordinator stops the worker",
-        edits: &[Edit {
-            file: "worker/src/session/heartbeat.rs",
-            find: "self.renewed + self.self_fence",
-            replace: "self.renewed + self.self_fence * 100",
-        }],
+        edits: &[
+            Edit {
+                file: "worker/src/session/heartbeat.rs",
+                find: "self.renewed + self.self_fence",
+                replace: "self.renewed + self.self_fence * 100",
+            },
+            // The pings of HTTP/2 find a silent coordinator too.
+            Edit {
+                file: "crates/cli/tests/simulation/network.rs",
+                find: "keep_alive_timeout(Duration::from_secs(20))",
+                replace: "keep_alive_timeout(Duration::from_secs(2_000))",
+            },
+        ],
     },
     Mutant {
         name: "calls go on without a stream",
