@@ -1,5 +1,7 @@
 //! Calls one endpoint over HTTP: a request out, a reply or a classified error back.
 
+pub(crate) mod streamed;
+
 use std::{sync::Arc, time::Duration};
 
 use ::http::{
@@ -23,9 +25,8 @@ use crate::{
     gather::{Gather, Trouble},
     http::{
         self, Answer, RequestLine, Sender,
-        answer::{MOST_BODY_BYTES, MOST_STREAM_BYTES},
-        causes::chain,
-        frames::{AMAZON, Frames, SSE},
+        answer::MOST_BODY_BYTES,
+        frames::{AMAZON, SSE},
         headers,
         sender::{Outgoing, Unusable, outgoing},
         windows,
@@ -39,7 +40,7 @@ use crate::{
 /// The resolved settings of a client.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) dialect: Box<dyn Dialect>,
+    pub(crate) dialect: Arc<dyn Dialect>,
     /// The URL for chats, including path and query.
     pub(crate) url: Url,
     /// Whether the server also has addresses for embeddings and moderations, as OpenAI's does.
@@ -76,7 +77,7 @@ pub(crate) struct Settings {
 #[derive(Debug)]
 pub(crate) struct Client {
     sender: Sender,
-    dialect: Box<dyn Dialect>,
+    dialect: Arc<dyn Dialect>,
     chats: Uri,
     /// `None` where the dialect has none.
     embeddings: Option<Uri>,
@@ -145,7 +146,11 @@ impl Client {
         let mut answer = self.post(&self.chats, &request.context, body).await?;
         let mut reply = match Kind::of(&answer, self.stream) {
             Kind::Json => self.hear_whole(&mut answer, request).await?,
-            Kind::Events => self.hear_stream(&mut answer, request).await?,
+            Kind::Events => {
+                let heard = streamed::hear(Arc::clone(&self.dialect), answer).await;
+                answer = heard.answer;
+                self.streamed(heard.gather, heard.outcome, &answer, request)?
+            }
             Kind::Other(kind) => return Err(self.of_kind(&mut answer, &kind).await),
         };
         reply.receipt.asked_with = Some(Arc::clone(&self.asked_with));
@@ -256,37 +261,14 @@ impl Client {
             .map_err(|trouble| self.trouble(answer.place(), trouble, &body))
     }
 
-    async fn hear_stream(&self, answer: &mut Answer, request: &Request) -> Result<Reply, Error> {
-        let mut gather = Gather::default();
-        let mut frames = Frames::of(answer.media_type().as_deref());
-        let mut bytes = 0;
-        let outcome = loop {
-            let chunk = match answer.chunk().await {
-                Ok(chunk) => chunk,
-                Err(error) => break Err(Trouble::Malformed(format!("the stream breaks off: {}", chain(&error)))),
-            };
-            let at = Instant::now();
-            match &chunk {
-                Some(chunk) => frames.feed(chunk),
-                None => frames.end(),
-            }
-            match take_events(&*self.dialect, &mut frames, &mut gather, at) {
-                Err(trouble) => break Err(trouble),
-                Ok(true) => {
-                    answer.linger().await;
-                    break Ok(at);
-                }
-                Ok(false) => {}
-            }
-            match chunk {
-                Some(chunk) => bytes += chunk.len(),
-                None if gather.is_finished() => break Ok(at),
-                None => break Err(Trouble::Malformed("the stream ends before the reply does".to_owned())),
-            }
-            if bytes > MOST_STREAM_BYTES {
-                break Err(Trouble::Malformed(format!("a stream of more than {MOST_STREAM_BYTES} bytes")));
-            }
-        };
+    /// The reply of a stream that ended as `outcome` says.
+    fn streamed(
+        &self,
+        gather: Gather,
+        outcome: Result<Instant, Trouble>,
+        answer: &Answer,
+        request: &Request,
+    ) -> Result<Reply, Error> {
         match outcome {
             Ok(ended) => gather
                 .finish(request, &self.model, answer.sent(), ended, true)
@@ -373,21 +355,3 @@ impl Kind {
         }
     }
 }
-
-/// Takes all events received so far. Returns whether the last of the stream was among them.
-pub(crate) fn take_events(
-    dialect: &dyn Dialect,
-    frames: &mut Frames,
-    gather: &mut Gather,
-    at: Instant,
-) -> Result<bool, Trouble> {
-    while let Some((name, data)) = frames.next_event().map_err(Trouble::Malformed)? {
-        if !data.trim_ascii().is_empty() && gather.take(at, |gather| dialect.event(name, data, gather))? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-#[cfg(test)]
-mod tests;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::{
     FunctionCall, Message, MessageRole,
     chat::{Reply, Request},
-    client::take_events,
+    client::streamed::take_events,
     dialect::{Dialect, Manner, SchemaMode},
     gather::{Gather, Trouble},
     http::frames::{AMAZON, Frames, SSE},

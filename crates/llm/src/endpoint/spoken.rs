@@ -1,5 +1,7 @@
 //! The dialect of an endpoint: its address, the header of its key, and the name of its token cap.
 
+use std::sync::Arc;
+
 use ::http::header::{AUTHORIZATION, HeaderName, InvalidHeaderName};
 use serde_json::Value;
 use url::Url;
@@ -68,16 +70,16 @@ impl Settings {
         self.url.as_deref().or(usual)
     }
 
-    pub(super) fn dialect(&self) -> Box<dyn Dialect> {
+    pub(super) fn dialect(&self) -> Arc<dyn Dialect> {
         match self.kind {
-            Kind::Openai | Kind::Mock => Box::new(openai::Chat),
-            Kind::Responses => Box::new(responses::Responses),
+            Kind::Openai | Kind::Mock => Arc::new(openai::Chat),
+            Kind::Responses => Arc::new(responses::Responses),
             Kind::Anthropic => {
                 let max_tokens = self.max_output_tokens.unwrap_or(ANTHROPIC_MAX_TOKENS);
-                Box::new(anthropic::Messages { max_tokens })
+                Arc::new(anthropic::Messages { max_tokens })
             }
-            Kind::Gemini => Box::new(gemini::GenerateContent),
-            Kind::Bedrock => Box::new(bedrock::Converse),
+            Kind::Gemini => Arc::new(gemini::GenerateContent),
+            Kind::Bedrock => Arc::new(bedrock::Converse),
         }
     }
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::openai;
+use crate::{http::frames::SSE, openai};
 
 /// The result of a stream in these pieces.
 fn streamed(pieces: &[&[u8]]) -> (Result<bool, Trouble>, String) {
