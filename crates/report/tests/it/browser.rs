@@ -2,7 +2,7 @@
 //! verdict to the failing turn.
 //!
 //! `GABFEST_REPORT_HTML` names a report to open instead of the sample, `GABFEST_SCREENSHOTS` a folder for pictures.
-//! Without Chromium the tests print a message and pass; `tests/browser/run.sh` requires it.
+//! Without Chromium the tests print a message and pass, unless `GABFEST_BROWSER_REQUIRED` is set.
 
 mod chromium;
 
