@@ -18,6 +18,7 @@ mod process;
 mod result;
 mod script;
 mod several;
+mod slow_disk;
 mod slow_link;
 mod storm;
 
@@ -104,6 +105,9 @@ fn play_all(chaos: &Chaos, faults: &[Fault], place: &Place, results: &mut Result
         }
         if faults.contains(&Fault::FullDisk) {
             results.add(disk::full(place, &calm)?);
+        }
+        if faults.contains(&Fault::SlowDisk) {
+            results.add(slow_disk::play(chaos.seed, place, &calm)?);
         }
         // Their kills count too.
         if mixed {

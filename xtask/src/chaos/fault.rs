@@ -28,12 +28,14 @@ pub(crate) enum Fault {
     Slow,
     /// Resets of a worker's connections in the middle of a message
     Reset,
-    /// A run with a worker killed every 1.5 s, 40 times: no trial may be poisoned
+    /// A run with a worker killed every 1.5 s, 24 times: no trial may be poisoned
     KillStorm,
     /// A run with the coordinator killed every 12 s, and a worker that never returns
     CrashLoop,
     /// A run with a full disk of the coordinator for a while
     FullDisk,
+    /// A run with a coordinator whose every fsync takes 500 ms, while it and workers are killed
+    SlowDisk,
     /// A run with long replies over 8 KB/s with 200 ms delay: no session may be lost
     SlowLink,
     /// All of them
@@ -45,7 +47,7 @@ impl Fault {
 
     /// Whether it needs a separate run.
     pub(crate) const fn is_case(self) -> bool {
-        matches!(self, Self::KillStorm | Self::CrashLoop | Self::FullDisk | Self::SlowLink)
+        matches!(self, Self::KillStorm | Self::CrashLoop | Self::FullDisk | Self::SlowDisk | Self::SlowLink)
     }
 
     pub(crate) fn is_kill(self) -> bool {
@@ -65,7 +67,8 @@ impl Fault {
 /// The selected faults, without duplicates. Cases that take minutes must be selected explicitly.
 pub(crate) fn chosen(asked: &[Fault]) -> Vec<Fault> {
     let all = Fault::value_variants().iter().copied().filter(|fault| *fault != Fault::All);
-    let takes_minutes = |fault: Fault| matches!(fault, Fault::KillStorm | Fault::CrashLoop | Fault::SlowLink);
+    let takes_minutes =
+        |fault: Fault| matches!(fault, Fault::KillStorm | Fault::CrashLoop | Fault::SlowDisk | Fault::SlowLink);
     if asked.contains(&Fault::All) {
         all.collect()
     } else if asked.is_empty() {
@@ -93,7 +96,7 @@ mod tests {
         );
         assert_eq!(
             list(&chosen(&[Fault::All])),
-            short.replace("full-disk", "kill-storm,crash-loop,full-disk,slow-link")
+            short.replace("full-disk", "kill-storm,crash-loop,full-disk,slow-disk,slow-link")
         );
         assert_eq!(list(&chosen(&[Fault::Cut, Fault::KillBoth, Fault::Cut])), "kill-both,cut");
     }

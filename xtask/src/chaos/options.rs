@@ -22,7 +22,7 @@ pub(crate) struct Chaos {
     /// Seed for the faults: which fault, on which process, when, and for how long
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(super) seed: u64,
-    /// Faults and cases to play [default: all except kill-storm, crash-loop and slow-link, which take minutes]
+    /// Faults and cases to play [default: all except kill-storm, crash-loop, slow-disk and slow-link, which take minutes]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
     pub(super) faults: Vec<Fault>,
     /// Play with two coordinators on a PostgreSQL of its own, and kill any process, the postmaster too; --faults is for SQLite
@@ -31,6 +31,9 @@ pub(crate) struct Chaos {
     /// With --store postgres: the trials of a run, an even number
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     pub(super) trials: u64,
+    /// With --store postgres: every fsync of the server takes so many milliseconds more
+    #[arg(long, default_value_t, value_name = "MS")]
+    pub(super) slow_fsync: u64,
     /// Crash a process at each named point of the code, three times (a build with the feature `crash-points`)
     #[arg(long, conflicts_with_all = ["faults", "store", "kills"])]
     pub(super) points: bool,

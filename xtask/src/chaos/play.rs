@@ -214,7 +214,9 @@ impl Play<'_, '_> {
                 self.later(step.lasts.unwrap_or_default(), Act::Clear(worker));
                 true
             }
-            Fault::KillStorm | Fault::CrashLoop | Fault::FullDisk | Fault::SlowLink | Fault::All => true,
+            Fault::KillStorm | Fault::CrashLoop | Fault::FullDisk | Fault::SlowDisk | Fault::SlowLink | Fault::All => {
+                true
+            }
         }
     }
 

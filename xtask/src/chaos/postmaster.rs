@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::clock;
+use super::{clock, slow_disk::SlowDisk};
 
 /// The processes of a killed postmaster end a moment later; until then another one refuses to start.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
@@ -19,17 +19,19 @@ const STARTS_WITHIN: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Postmaster {
     folder: tempfile::TempDir,
+    disk: Option<SlowDisk>,
     pub(crate) address: String,
 }
 
 impl Postmaster {
-    pub(crate) fn start() -> anyhow::Result<Self> {
+    pub(crate) fn start(disk: Option<SlowDisk>) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("gabfest-chaos-pg-").tempdir()?;
         // The server refuses to run as root, so another user needs to reach its folder.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
         let place = folder.path().join("server");
-        let printed = script("start", &place)?.context("PostgreSQL does not start (apt-get install postgresql)")?;
-        Ok(Self { folder, address: printed })
+        let printed = script("start", &place, disk.as_ref())?;
+        let address = printed.context("PostgreSQL does not start (apt-get install postgresql)")?;
+        Ok(Self { folder, disk, address })
     }
 
     fn place(&self) -> PathBuf {
@@ -43,25 +45,35 @@ impl Postmaster {
         pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
     }
 
+    /// How often it called fsync, if that is slow.
+    pub(crate) fn slow_calls(&self) -> Option<u64> {
+        self.disk.as_ref().map(SlowDisk::calls)
+    }
+
     /// Starts it again after a kill, at the same address.
     pub(crate) fn again(&self) -> anyhow::Result<()> {
-        let began = clock::until(STARTS_WITHIN, || script("again", &self.place()))?;
+        let began = clock::until(STARTS_WITHIN, || script("again", &self.place(), self.disk.as_ref()))?;
         began.map(drop).context("PostgreSQL does not start again")
     }
 }
 
 impl Drop for Postmaster {
     fn drop(&mut self) {
-        let _ = script("stop", &self.place());
+        let _ = script("stop", &self.place(), None);
     }
 }
 
 /// What it prints; `None`: it failed.
-fn script(what: &str, place: &Path) -> anyhow::Result<Option<String>> {
+fn script(what: &str, place: &Path, disk: Option<&SlowDisk>) -> anyhow::Result<Option<String>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/store/tests/postgres.sh");
     ensure!(script.exists(), "{} is missing", script.display());
     // Its server outlives it, and must not hold on to our output.
-    let output = Command::new(script).arg(what).arg(place).stdin(Stdio::null()).stderr(Stdio::null()).output()?;
+    let mut command = Command::new(script);
+    command.arg(what).arg(place).stdin(Stdio::null()).stderr(Stdio::null());
+    if let Some(disk) = disk {
+        command.envs(disk.variables()).env("GABFEST_FSYNC", "on");
+    }
+    let output = command.output()?;
     let printed = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(output.status.success().then_some(printed))
 }

@@ -7,7 +7,8 @@ use super::{chance::Chance, fault::Fault};
 /// How often a coordinator in a crash loop comes down.
 const CRASH_EVERY: Duration = Duration::from_secs(12);
 const STORM_EVERY: Duration = Duration::from_millis(1_500);
-const STORM_KILLS: u32 = 40;
+/// The longest conversation survives no storm, so it must end in time for that one to be played afterwards.
+const STORM_KILLS: u32 = 24;
 /// Not before the workers play.
 const FIRST: Duration = Duration::from_millis(500);
 
@@ -51,6 +52,13 @@ pub(crate) fn crash_loop(until: Duration) -> Vec<Step> {
         at += CRASH_EVERY;
     }
     steps
+}
+
+/// A worker, the coordinator, then both are killed, spread over the time.
+pub(crate) fn one_of_each_kill(window: Duration) -> Vec<Step> {
+    let lasts = Some(Duration::from_millis(500));
+    let kills = [Fault::KillWorker, Fault::KillCoordinator, Fault::KillBoth];
+    (1..).zip(kills).map(|(number, fault)| Step { at: window / 4 * number, fault, worker: 0, lasts }).collect()
 }
 
 /// Workers are killed faster than long conversations end, so that many trials are lost more than once.

@@ -27,6 +27,8 @@ const PLENTY: f64 = 1_000.0;
 /// A supervisor's pause.
 const AGAIN: Duration = Duration::from_millis(300);
 const LATE: Duration = Duration::from_secs(60);
+/// More would leave a run of 5,000 trials no time to go on between them.
+const MOST_KILLS_OF_A_RUN: u32 = 30;
 /// Watchers that ended for another reason than the end of the run.
 const WATCHERS: u32 = 3;
 
@@ -38,11 +40,11 @@ pub(super) fn run(chaos: &Chaos, place: &Place) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::new(chaos, &calm);
     outcome.announce();
     let mut round = 0;
-    // A run that ends before its last kill leaves kills to another one.
+    // The kills that one run does not take are left to the next one.
     while outcome.kills() < chaos.kills && outcome.broken.is_empty() && round < 2 + chaos.kills / 5 {
         round += 1;
-        let left = chaos.kills - outcome.kills();
-        disturbed(chaos, place, &calm, (round, left), &mut outcome)?;
+        let kills = (chaos.kills - outcome.kills()).min(MOST_KILLS_OF_A_RUN);
+        disturbed(chaos, place, &calm, (round, kills), &mut outcome)?;
     }
     if outcome.kills() < chaos.kills {
         outcome.broken.push(format!("only {} kills struck", outcome.kills()));
@@ -51,7 +53,7 @@ pub(super) fn run(chaos: &Chaos, place: &Place) -> anyhow::Result<Outcome> {
 }
 
 fn undisturbed(chaos: &Chaos, place: &Place) -> anyhow::Result<Calm> {
-    let mut fleet = Fleet::new(place, "undisturbed", chaos.trials)?;
+    let mut fleet = Fleet::new(place, "undisturbed", chaos)?;
     fleet.start()?;
     let began = now();
     let mut watcher = fleet.submit(PLENTY)?;
@@ -92,7 +94,7 @@ fn disturbed(
     (round, kills): (u32, u32),
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
-    let mut fleet = Fleet::new(place, &format!("round-{round}"), chaos.trials)?;
+    let mut fleet = Fleet::new(place, &format!("round-{round}"), chaos)?;
     fleet.start()?;
     let submitted = now();
     let mut watcher = fleet.submit(calm.cost * BUDGET)?;
@@ -101,6 +103,7 @@ fn disturbed(
     let mut play = Play { fleet: &mut fleet, agenda, began: now(), vacant: None };
     let ended = play.until_the_end(watcher, submitted, calm, outcome)?;
     outcome.broken.extend(fleet.panics());
+    outcome.slow_calls = fleet.slow_calls().map(|calls| calls + outcome.slow_calls.unwrap_or(0));
     if !ended {
         return Ok(());
     }
@@ -110,7 +113,7 @@ fn disturbed(
             outcome.lost += found.number("/attempts/lost");
             outcome.broken.extend(found.broken(chaos.trials, &calm.view));
             outcome.broken.extend(Ledger::of(fleet.agent)?.broken(&found.report, calm.cost * BUDGET));
-            outcome.spent = found.report["summary"]["budget"]["spent_usd"].as_f64().unwrap_or(f64::NAN);
+            outcome.spent.push(found.report["summary"]["budget"]["spent_usd"].as_f64().unwrap_or(f64::NAN));
         }
         Err(error) => outcome.broken.push(format!("the report cannot be read: {error:#}")),
     }

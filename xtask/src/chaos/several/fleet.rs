@@ -13,11 +13,12 @@ use std::{
 use anyhow::{Context as _, ensure};
 
 use crate::chaos::{
-    clock,
+    Chaos, clock,
     fleet::answers,
     place::{MIXED, Place, Plan, free_address},
     postmaster::Postmaster,
     process::{Role, tail},
+    slow_disk::SlowDisk,
 };
 
 const WORKERS: usize = 5;
@@ -82,7 +83,8 @@ pub(super) struct Fleet<'a> {
 
 impl<'a> Fleet<'a> {
     /// Nothing but the database runs yet.
-    pub(super) fn new(place: &'a Place, name: &str, trials: u64) -> anyhow::Result<Self> {
+    pub(super) fn new(place: &'a Place, name: &str, chaos: &Chaos) -> anyhow::Result<Self> {
+        let trials = chaos.trials;
         let agent = free_address()?;
         let plan = Plan { trials, ..MIXED };
         let folder = place.prepare(name, &plan, agent)?;
@@ -96,7 +98,11 @@ impl<'a> Fleet<'a> {
         std::fs::write(folder.join("gabfest.yaml"), settings)?;
         let listen = agent.to_string();
         let mock = Role::new("mock", &folder, place.gabfest(&["mock", "--listen", &listen, "--config", "mock.yaml"]));
-        let postmaster = Postmaster::start()?;
+        let disk = match chaos.slow_fsync {
+            0 => None,
+            milliseconds => Some(SlowDisk::new(Duration::from_millis(milliseconds))?),
+        };
+        let postmaster = Postmaster::start(disk)?;
         let mut coordinators = Vec::new();
         for number in 1..=2 {
             let address = free_address()?;
@@ -180,6 +186,11 @@ impl<'a> Fleet<'a> {
             Target::Worker(number) => self.workers.get_mut(number),
             Target::Postmaster => None,
         }
+    }
+
+    /// How often the server called fsync, if that is slow.
+    pub(super) fn slow_calls(&self) -> Option<u64> {
+        self.postmaster.slow_calls()
     }
 
     pub(super) fn has_database(&self) -> bool {

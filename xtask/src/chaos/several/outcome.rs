@@ -34,15 +34,21 @@ pub(crate) struct Outcome {
     pub(super) failovers: Vec<Duration>,
     /// Attempts.
     pub(super) lost: u64,
-    pub(super) spent: f64,
+    /// Of fsync, by the server of all runs with kills, if that is slow.
+    pub(super) slow_calls: Option<u64>,
+    /// In US dollars, of each run.
+    pub(super) spent: Vec<f64>,
     pub(crate) broken: Vec<String>,
 }
 
 impl Outcome {
     pub(super) fn new(chaos: &Chaos, calm: &Calm) -> Self {
-        let Chaos { seed, kills, trials, .. } = chaos;
+        let Chaos { seed, kills, trials, slow_fsync, .. } = chaos;
+        let slowly = if *slow_fsync > 0 { format!(" --slow-fsync {slow_fsync}") } else { String::new() };
         Self {
-            asked: format!("cargo xtask chaos --store postgres --trials {trials} --kills {kills} --seed {seed}"),
+            asked: format!(
+                "cargo xtask chaos --store postgres --trials {trials} --kills {kills} --seed {seed}{slowly}"
+            ),
             trials: *trials,
             calm: calm.took,
             limit: calm.limit(),
@@ -51,7 +57,8 @@ impl Outcome {
             struck: BTreeMap::new(),
             failovers: Vec::new(),
             lost: 0,
-            spent: f64::NAN,
+            slow_calls: None,
+            spent: Vec::new(),
             broken: Vec::new(),
         }
     }
@@ -85,6 +92,10 @@ impl Outcome {
         struck.join(", ")
     }
 
+    fn spent(&self) -> String {
+        self.spent.iter().map(|spent| format!("${spent:.4}")).collect::<Vec<_>>().join(", ")
+    }
+
     pub(crate) fn summary(&self) -> String {
         let mut text = String::new();
         let took: Vec<String> = self.took.iter().map(|took| format!("{:.1} s", took.as_secs_f64())).collect();
@@ -98,12 +109,15 @@ impl Outcome {
         );
         let _ = writeln!(
             text,
-            "{}; {} attempts lost; spent ${:.4}, undisturbed ${:.4}",
+            "{}; {} attempts lost; spent {}, undisturbed ${:.4}",
             self.failover(),
             self.lost,
-            self.spent,
+            self.spent(),
             self.calm_cost
         );
+        if let Some(calls) = self.slow_calls {
+            let _ = writeln!(text, "{calls} slow calls of fsync");
+        }
         for broken in &self.broken {
             let _ = writeln!(text, "  BROKEN {broken}");
         }
@@ -124,13 +138,14 @@ impl Outcome {
             self.asked
         );
         let rows = [
-            ("trials", self.trials.to_string()),
+            ("trials of a run", self.trials.to_string()),
             ("kills", format!("{} ({})", self.kills(), self.struck())),
             ("undisturbed", format!("{:.1} s", self.calm.as_secs_f64())),
             ("with kills", format!("{} (at most {:.1} s)", took.join(", "), self.limit.as_secs_f64())),
             ("failover", self.failover()),
             ("attempts lost", self.lost.to_string()),
-            ("cost", format!("${:.4}, undisturbed ${:.4}; budget: three times the latter", self.spent, self.calm_cost)),
+            ("cost", format!("{}, undisturbed ${:.4}; budget: three times the latter", self.spent(), self.calm_cost)),
+            ("slow calls of fsync", self.slow_calls.map_or_else(|| "–".to_owned(), |calls| calls.to_string())),
             ("rules broken", self.broken.len().to_string()),
         ];
         for (name, value) in rows {
