@@ -64,8 +64,8 @@ at "$a" "$gabfest" coordinator -v --listen 10.77.0.1:7400 >"$place/out" 2>"$plac
 pids+=($!)
 for _ in $(seq 100); do grep -q https:// "$place/out" && break; sleep 0.1; done
 address=https://10.77.0.1:7400
-"$gabfest" pki token --role worker >token.worker
-"$gabfest" pki token --role view >token.view
+at "$a" "$gabfest" pki token --coordinator "$address" --role worker >token.worker
+at "$a" "$gabfest" pki token --coordinator "$address" --role view >token.view
 "$gabfest" pki issue --pki other/pki --role worker --out foreign >/dev/null
 "$gabfest" pki issue --role submit --lifetime 1 --out expired >/dev/null
 

@@ -70,7 +70,7 @@ pub fn routes<S: Store>(handle: Handle<S>, gate: &Gate) -> Routes {
     let workers = CoordinatorServer::new(Workers::new(handle.clone()))
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
-    let certificates = certificates(gate, &clock);
+    let certificates = certificates(handle.store(), gate, &clock);
     let people = RunsServer::new(People::new(handle))
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
@@ -99,9 +99,9 @@ fn reflection() -> Result<ServerReflectionServer<impl ServerReflection>, tonic_r
         .build_v1()
 }
 
-fn certificates(gate: &Gate, clock: &Clock) -> Option<CertificatesServer<Certificates>> {
+fn certificates<S: Store>(store: &Arc<S>, gate: &Gate, clock: &Clock) -> Option<CertificatesServer<Certificates<S>>> {
     let Gate::Certificates(authority) = gate else { return None };
-    let service = Certificates { authority: Arc::clone(authority), clock: clock.clone() };
+    let service = Certificates { authority: Arc::clone(authority), store: Arc::clone(store), clock: clock.clone() };
     Some(CertificatesServer::new(service).max_decoding_message_size(LARGEST_REQUEST))
 }
 

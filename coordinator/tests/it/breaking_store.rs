@@ -6,8 +6,8 @@ use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use store::{
-    Account, Commit, Committed, Drawn, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store,
-    StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, JoinToken, Lease, Memory, Moved, Piece, Recovered, Redeemed, RunRow,
+    Slice, Store, StoredAttempt, StoredTrial,
 };
 
 #[derive(Debug, Default)]
@@ -153,6 +153,16 @@ impl Store for BreakingStore {
         let pieces = self.memory.pieces(run, asked).await?;
         self.read_bytes.fetch_add(pieces.iter().map(Bytes::len).sum(), Ordering::Relaxed);
         Ok(pieces)
+    }
+
+    async fn add_join_token(&self, token: &JoinToken, at: i64) -> Result<(), Error> {
+        self.writable()?;
+        self.memory.add_join_token(token, at).await
+    }
+
+    async fn redeem(&self, token: &Digest, at: i64) -> Result<Redeemed, Error> {
+        self.writable()?;
+        self.memory.redeem(token, at).await
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {

@@ -15,8 +15,8 @@ use coordinator::{
 use hyper_util::rt::TokioIo;
 use pki::{Authority, Caller, Identity, Peer, Role};
 use proto::v1::{
-    self, coordinator_client::CoordinatorClient, coordinator_message::Body as Order, runs_client::RunsClient,
-    worker_message::Body as Word,
+    self, certificates_client::CertificatesClient, coordinator_client::CoordinatorClient,
+    coordinator_message::Body as Order, runs_client::RunsClient, worker_message::Body as Word,
 };
 use store::Memory;
 use tokio::{
@@ -241,6 +241,57 @@ async fn a_lost_coordinator_ends_calls_with_a_status_and_the_next_one_continues_
     let _handle = in_charge(&fleet.follower, &fleet.gate, Arc::clone(&fleet.store)).await;
     let mut stream = Stream::open(&channel, &joined).await;
     assert!(matches!(stream.hear().await, Ok(Some(Order::Welcome(_)))));
+}
+
+async fn make_token(channel: Channel) -> pki::Token {
+    let asked = v1::CreateTokenRequest { role: "view".to_owned(), ttl_seconds: 60 };
+    let reply = CertificatesClient::new(channel).create_token(asked).await.unwrap();
+    reply.into_inner().token.parse().unwrap()
+}
+
+async fn exchange(channel: Channel, token: &pki::Token) -> Result<pki::Credentials, Status> {
+    let request = pki::Request::new().unwrap();
+    let asked = v1::ExchangeRequest {
+        secret: token.secret().to_vec().into(),
+        request: request.bytes().to_vec().into(),
+        name: "newcomer".to_owned(),
+    };
+    let reply = CertificatesClient::new(channel).exchange(asked).await?.into_inner();
+    let authorities = reply.authorities.into_iter().map(Into::into).collect();
+    Ok(request.answered(&pki::Issued { certificate: reply.certificate.into(), authorities }).unwrap())
+}
+
+#[tokio::test]
+async fn a_token_is_good_once_at_whatever_coordinator_and_outlives_the_one_that_made_it() {
+    let fleet = Fleet::new(true).await;
+    let admin = fleet.follower.channel(known(Role::Admin, "a"));
+    let stranger = |one: &One| one.channel(Peer::Unknown);
+    let (first, second, third) =
+        (make_token(admin.clone()).await, make_token(admin.clone()).await, make_token(admin).await);
+    let joined = exchange(stranger(&fleet.follower), &first).await.unwrap();
+    assert_eq!((joined.identity().role, joined.identity().name.as_str()), (Role::View, "newcomer"));
+
+    // The one that made them is killed, and the other one takes over.
+    fleet.holder.stop.cancel();
+    let _handle = in_charge(&fleet.follower, &fleet.gate, Arc::clone(&fleet.store)).await;
+    exchange(stranger(&fleet.follower), &second).await.unwrap();
+    for used in [&first, &second] {
+        let refused = exchange(stranger(&fleet.follower), used).await.unwrap_err();
+        let says = "the join token was used already; a token is for one certificate";
+        assert_eq!((refused.code(), refused.message()), (Code::Unauthenticated, says));
+    }
+
+    // Two get it at once, and each of them believes that it is in charge.
+    let other = One::new(&fleet.gate).await;
+    let _other = in_charge(&other, &fleet.gate, Arc::clone(&fleet.store)).await;
+    let (here, there) = tokio::join!(exchange(stranger(&fleet.follower), &third), exchange(stranger(&other), &third));
+    assert_ne!(here.is_ok(), there.is_ok());
+    // A request that cannot be used leaves its token as it is.
+    let fourth = make_token(other.channel(known(Role::Admin, "a"))).await;
+    let asked = v1::ExchangeRequest { secret: fourth.secret().to_vec().into(), ..v1::ExchangeRequest::default() };
+    let refused = CertificatesClient::new(stranger(&other)).exchange(asked).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument);
+    exchange(stranger(&other), &fourth).await.unwrap();
 }
 
 #[tokio::test]

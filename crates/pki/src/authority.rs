@@ -13,9 +13,7 @@ use rustls::{ClientConfig, ServerConfig, pki_types::CertificateDer};
 
 use self::loaded::Loaded;
 pub(crate) use self::loaded::provider;
-use crate::{
-    Caller, Credentials, Error, Identity, Issued, Peer, Request, Role, Token, folder, request, secret, sign, tokens,
-};
+use crate::{Caller, Credentials, Error, Identity, Issued, Peer, Request, Role, Token, folder, request, secret, sign};
 
 /// Reads a folder, signs requests with its CA, and knows who is refused. [`Authority::reload`] reads it again.
 #[derive(Debug)]
@@ -99,22 +97,27 @@ impl Authority {
         self.now().revoked.contains(&identity.id)
     }
 
-    /// A token that can be exchanged once, until its end. `now`: Unix milliseconds.
-    pub fn token(&self, role: Role, lifetime: Duration, now: i64) -> Result<Token, Error> {
+    /// A token by which its client recognises this CA. Who makes it remembers it, and redeems it once.
+    pub fn token(&self, role: Role) -> Result<Token, Error> {
         let loaded = self.now();
         if loaded.signer.is_none() {
-            return Err(Error::NoKey(role));
+            return Err(Error::NoKey);
         }
-        let token = Token::random(role, loaded.fingerprint)?;
-        let millis = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
-        tokens::add(&self.folder, &token, now.saturating_add(millis), now)?;
-        Ok(token)
+        Token::random(role, loaded.fingerprint)
     }
 
-    /// A certificate for the secret of a token. A request that cannot be used leaves the token as it is.
-    pub fn exchange(&self, secret: &[u8], request: &[u8], name: &str, now: i64) -> Result<(Identity, Issued), Error> {
+    /// Whether the request of a client can be answered, so that no token is used in vain.
+    pub fn check(&self, request: &[u8]) -> Result<(), Error> {
+        request::public_key(request)?;
+        if self.now().signer.is_none() {
+            return Err(Error::NoKey);
+        }
+        Ok(())
+    }
+
+    /// A certificate for a new identity, whose token had this role. `now`: Unix milliseconds.
+    pub fn admit(&self, role: Role, request: &[u8], name: &str, now: i64) -> Result<(Identity, Issued), Error> {
         let key = request::public_key(request)?;
-        let role = tokens::redeem(&self.folder, secret, now)?;
         let identity = Identity::new(role, name)?;
         let issued = self.sign(&identity, &key, role.lifetime(), now)?;
         Ok((identity, issued))
@@ -142,7 +145,7 @@ impl Authority {
             return Err(Error::Request("it is for an identity of a coordinator".to_owned()));
         }
         let loaded = self.now();
-        let signer = loaded.signer.as_ref().ok_or(Error::NoKey(identity.role))?;
+        let signer = loaded.signer.as_ref().ok_or(Error::NoKey)?;
         let certificate = sign::client(identity, key, signer, now, lifetime)?;
         let authorities = loaded.authorities.iter().map(|one| one.to_vec()).collect();
         Ok(Issued { certificate: certificate.der().to_vec(), authorities })

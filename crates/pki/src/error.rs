@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::Role;
-
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{}: {error}", path.display())]
@@ -16,16 +14,10 @@ pub enum Error {
     Name(String),
     #[error("the text is not a join token: {0}")]
     NotAToken(&'static str),
-    #[error("the join token is unknown")]
-    UnknownToken,
-    #[error("the join token was used already; a token is for one certificate")]
-    UsedToken,
-    #[error("the join token has expired")]
-    ExpiredToken,
     #[error("the request for a certificate cannot be read: {0}")]
     Request(String),
-    #[error("a certificate for {0} cannot be had: this coordinator has no key of its CA")]
-    NoKey(Role),
+    #[error("no certificate can be had: this coordinator has no key of its CA")]
+    NoKey,
     #[error("the certificate of {0} is revoked")]
     Revoked(String),
     #[error("a certificate cannot be made: {0}")]

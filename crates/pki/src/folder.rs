@@ -19,8 +19,6 @@ pub const COORDINATOR: &str = "coordinator.pem";
 pub const IDENTITY: &str = "identity.pem";
 /// Ids of identities that are refused, one a line.
 pub const REVOKED: &str = "revoked";
-/// The digests of join tokens.
-pub(crate) const TOKENS: &str = "tokens";
 /// The identity of the person who made the CA.
 pub const ADMIN: &str = "admin";
 

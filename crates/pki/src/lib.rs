@@ -18,7 +18,6 @@ mod role;
 mod secret;
 mod sign;
 mod token;
-mod tokens;
 pub mod trouble;
 
 pub use authority::{Authority, Served};

@@ -1,7 +1,7 @@
 //! A one-time join token: its text has the role, a secret, and the fingerprint of the CA.
 //!
 //! The fingerprint lets a client that knows nothing yet recognise its coordinator, as `kubeadm join` does. The secret is
-//! known to nobody else: the coordinator keeps its digest.
+//! known to nobody else: the coordinators keep its digest.
 
 use std::{fmt, str::FromStr};
 

@@ -7,8 +7,8 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Postgres, Recovered, RunRow, Slice, Sqlite, Store,
-    StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, JoinToken, Lease, Moved, Piece, Postgres, Recovered, Redeemed, RunRow,
+    Slice, Sqlite, Store, StoredAttempt, StoredTrial,
 };
 
 /// One of the engines with files or a server. The program contains its coordinator once for both.
@@ -164,6 +164,14 @@ impl Store for Engine {
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
         hand!(self.pieces(run, asked))
+    }
+
+    async fn add_join_token(&self, token: &JoinToken, at: i64) -> Result<(), Error> {
+        hand!(self.add_join_token(token, at))
+    }
+
+    async fn redeem(&self, token: &Digest, at: i64) -> Result<Redeemed, Error> {
+        hand!(self.redeem(token, at))
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {

@@ -11,6 +11,7 @@ pub mod days;
 pub mod engine;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+pub mod join_tokens;
 mod lease_columns;
 mod losses;
 pub mod memory;
@@ -31,6 +32,7 @@ mod values;
 pub use audit::Fault;
 pub use days::Drawn;
 pub use engine::Engine;
+pub use join_tokens::{JoinToken, Redeemed};
 pub use memory::Memory;
 pub use money::{Account, Ledger, Slice};
 pub use postgres::{Candidate, Hold, Holder, Postgres};

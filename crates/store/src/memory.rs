@@ -15,8 +15,8 @@ use scenario::{Digest, RunId};
 
 use self::state::{Lost, Run, Session, State, index};
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Lease, Moved, Piece, Recovered, RunRow, Slice, Store, StoredAttempt,
-    StoredTrial, days, losses, ranges,
+    Account, Commit, Committed, Drawn, Error, JoinToken, Lease, Moved, Piece, Recovered, Redeemed, RunRow, Slice,
+    Store, StoredAttempt, StoredTrial, days, join_tokens, losses, ranges,
 };
 
 #[derive(Debug, Default)]
@@ -393,6 +393,24 @@ impl Store for Memory {
         let state = self.state();
         state.run(run)?;
         Ok(asked.iter().map(|(session, piece)| state.piece(run, *session, *piece).unwrap_or_default()).collect())
+    }
+
+    async fn add_join_token(&self, token: &JoinToken, at: i64) -> Result<(), Error> {
+        let mut state = self.state();
+        state.join_tokens.retain(|_, (token, _)| token.expires_at >= at - join_tokens::KEPT_MILLIS);
+        state.join_tokens.entry(token.digest.clone()).or_insert((token.clone(), false));
+        Ok(())
+    }
+
+    async fn redeem(&self, token: &Digest, at: i64) -> Result<Redeemed, Error> {
+        let mut state = self.state();
+        let mut stored = state.join_tokens.get_mut(token);
+        let columns = stored.as_deref().map(|(token, used)| (token.role.clone(), token.expires_at, *used));
+        let redeemed = join_tokens::redeem(columns, at);
+        if let (Redeemed::As(_), Some((_, used))) = (&redeemed, &mut stored) {
+            *used = true;
+        }
+        Ok(redeemed)
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {

@@ -14,6 +14,7 @@ mod commit;
 mod days;
 mod deleting;
 mod duty;
+mod join_tokens;
 mod leases;
 mod money;
 mod open;
@@ -32,8 +33,8 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Fault, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store,
-    StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Fault, JoinToken, Lease, Moved, Piece, Recovered, Redeemed, RunRow,
+    Schema, Slice, Store, StoredAttempt, StoredTrial,
 };
 
 pub use candidate::Candidate;
@@ -207,6 +208,14 @@ impl Store for Postgres {
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
         self.server.patiently(move |_| pieces::read(&self.server.pool, run, asked)).await
+    }
+
+    async fn add_join_token(&self, token: &JoinToken, at: i64) -> Result<(), Error> {
+        self.server.patiently(move |_| join_tokens::add(&self.server, token, at)).await
+    }
+
+    async fn redeem(&self, token: &Digest, at: i64) -> Result<Redeemed, Error> {
+        self.server.patiently(move |_| join_tokens::redeem(&self.server, token, at)).await
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {

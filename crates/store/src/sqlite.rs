@@ -13,6 +13,7 @@ mod commit;
 mod days;
 mod deleting;
 mod file_identity;
+mod join_tokens;
 mod leases;
 mod money;
 mod open;
@@ -34,8 +35,8 @@ use scenario::{Digest, RunId};
 use sqlx::SqlitePool;
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Fault, Lease, Moved, Piece, Recovered, RunRow, Schema, Slice, Store,
-    StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, Fault, JoinToken, Lease, Moved, Piece, Recovered, Redeemed, RunRow,
+    Schema, Slice, Store, StoredAttempt, StoredTrial,
 };
 
 #[derive(Debug)]
@@ -197,6 +198,14 @@ impl Store for Sqlite {
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
         pieces::read(&self.readers, run, asked).await
+    }
+
+    async fn add_join_token(&self, token: &JoinToken, at: i64) -> Result<(), Error> {
+        join_tokens::add(self.writer.begin().await?, token, at).await
+    }
+
+    async fn redeem(&self, token: &Digest, at: i64) -> Result<Redeemed, Error> {
+        join_tokens::redeem(self.writer.begin().await?, token, at).await
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {

@@ -7,7 +7,8 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Lease, Moved, Piece, Recovered, RunRow, Slice, StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, JoinToken, Lease, Moved, Piece, Recovered, Redeemed, RunRow, Slice,
+    StoredAttempt, StoredTrial,
 };
 
 /// The storage of runs. Times are arguments (unix milliseconds), never read here.
@@ -151,6 +152,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Removes about `limit` rows of deleted runs. Returns whether there are more.
     fn sweep(&self, limit: u32) -> impl Future<Output = Result<bool, Error>> + Send;
+
+    /// Keeps a join token until a day after its end. Idempotent.
+    fn add_join_token(&self, token: &JoinToken, at: i64) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Uses the join token with this digest. Of all that redeem a token, one gets its role.
+    fn redeem(&self, token: &Digest, at: i64) -> impl Future<Output = Result<Redeemed, Error>> + Send;
 
     /// The usage of all attempts.
     fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;

@@ -33,10 +33,7 @@ pub(crate) enum Command {
 pub(crate) async fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Init(args) => place::init(&args)?,
-        Command::Token(args) => match &args.coordinator {
-            Some(address) => client::token(address, &args).await?,
-            None => place::token(&args)?,
-        },
+        Command::Token(args) => client::token(&args).await?,
         Command::Join(args) => client::join(&args).await?,
         Command::Issue(args) => place::issue(&args)?,
         Command::Renew(args) => place::renew(&args)?,

@@ -50,7 +50,7 @@ impl Fleet {
     }
 
     fn token(&self, role: &str, more: &[&str]) -> String {
-        let made = self.place.run(&[&["pki", "token", "--role", role], more].concat());
+        let made = self.by("gabfest-data/pki/admin", &[&["pki", "token", "--role", role], more].concat());
         assert_eq!(made.code, 0, "{}", made.stderr);
         made.stdout.trim().to_owned()
     }
@@ -109,11 +109,7 @@ fn says(ended: &Ended, code: i32, parts: &[&str]) {
 #[test]
 fn workers_and_people_join_with_tokens_and_play_over_tls() {
     let fleet = Fleet::new();
-    // By an administrator from elsewhere, over the wire.
-    let admin = "gabfest-data/pki/admin";
-    let made = fleet.by(admin, &["pki", "token", "--role", "submit"]);
-    assert_eq!(made.code, 0, "{}", made.stderr);
-    let joined = fleet.join(made.stdout.trim(), "nightly");
+    let joined = fleet.join(&fleet.token("submit", &[]), "nightly");
     assert!(joined.code == 0 && joined.stdout.contains("role          submit"), "{}{}", joined.stdout, joined.stderr);
 
     let token = fleet.token("worker", &[]);

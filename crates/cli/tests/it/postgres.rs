@@ -158,6 +158,31 @@ fn coordinators_with_certificates_relay_who_calls() {
 }
 
 #[test]
+fn a_token_is_good_after_the_coordinator_that_made_it_was_killed() {
+    let Some(store) = schema("tokens") else { return };
+    let place = Place::new();
+    assert_eq!(place.run(&["pki", "init", "--pki", "pki"]).code, 0);
+    let (mut first, one, lines) = coordinator(&place, &store, &["--tls", "pki"]);
+    says(&lines, "in charge of the runs");
+    let (_second, two, lines) = coordinator(&place, &store, &["--tls", "pki"]);
+    says(&lines, "which is in charge");
+    let made = place.run(&["pki", "token", "--role", "view", "--coordinator", &one, "--identity", "pki/admin"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    place.write("token", &made.stdout);
+    first.kill();
+    says(&lines, "in charge of the runs");
+    let join = |identity| {
+        place.run(&["pki", "join", "--coordinator", &two, "--identity", identity, "--join-token-file", "token"])
+    };
+    let joined = join("newcomer");
+    assert_eq!(joined.code, 0, "{}", joined.stderr);
+    assert_eq!(place.run(&["runs", "--coordinator", &two, "--identity", "newcomer"]).code, 0);
+    let replayed = join("thief");
+    assert_eq!(replayed.code, 2, "{}", replayed.stderr);
+    assert!(replayed.stderr.contains("the join token was used already"), "{}", replayed.stderr);
+}
+
+#[test]
 fn an_address_for_others_must_be_one() {
     let place = Place::new();
     let alone = place.run(&["coordinator", "--advertise", "h:1"]);

@@ -9,8 +9,8 @@ use std::{
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use store::{
-    Account, Commit, Committed, Drawn, Error, Lease, Memory, Moved, Piece, Recovered, RunRow, Slice, Store,
-    StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Drawn, Error, JoinToken, Lease, Memory, Moved, Piece, Recovered, Redeemed, RunRow,
+    Slice, Store, StoredAttempt, StoredTrial,
 };
 
 use tokio_util::bytes::Bytes;
@@ -209,6 +209,16 @@ impl Store for FaultyStore {
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {
         let fails = self.meet(("pieces", (run, asked.len()))).await?;
         answer(fails, self.store.pieces(run, asked).await)
+    }
+
+    async fn add_join_token(&self, token: &JoinToken, at: i64) -> Result<(), Error> {
+        let fails = self.meet(("add_join_token", &token.digest)).await?;
+        answer(fails, self.store.add_join_token(token, at).await)
+    }
+
+    async fn redeem(&self, token: &Digest, at: i64) -> Result<Redeemed, Error> {
+        let fails = self.meet(("redeem", token)).await?;
+        answer(fails, self.store.redeem(token, at).await)
     }
 
     async fn spend(&self, run: &RunId) -> Result<Spend, Error> {

@@ -38,7 +38,7 @@ impl Authority {
         let loaded = self.now();
         let names = if names.is_empty() { loaded.names.clone() } else { with_local(names) };
         sign::check_names(&names)?;
-        let signer = loaded.signer.as_ref().ok_or(Error::NoKey(Role::Admin))?;
+        let signer = loaded.signer.as_ref().ok_or(Error::NoKey)?;
         let authority = self.signing_authority()?;
         write_coordinator(&self.folder, &names, signer, &authority, now)?;
         self.reload().map(drop)
@@ -88,11 +88,11 @@ impl Authority {
     /// The certificate of the CA whose key the folder has.
     fn signing_authority(&self) -> Result<CertificateDer<'static>, Error> {
         let loaded = self.now();
-        let signer = loaded.signer.as_ref().ok_or(Error::NoKey(Role::Admin))?;
+        let signer = loaded.signer.as_ref().ok_or(Error::NoKey)?;
         let key = signer.key().public_key_raw();
         // It was found when the folder was read.
         let its = loaded.authorities.iter().find(|authority| authority.windows(key.len()).any(|part| part == key));
-        its.cloned().ok_or(Error::NoKey(Role::Admin))
+        its.cloned().ok_or(Error::NoKey)
     }
 }
 

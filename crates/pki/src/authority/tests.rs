@@ -47,9 +47,8 @@ fn meet(
 fn a_token_becomes_a_certificate_of_its_role_and_the_private_key_never_travels() {
     let place = tempfile::tempdir().unwrap();
     let authority = created(place.path());
-    let token = authority.token(Role::Worker, DAY, now()).unwrap();
     let request = Request::new().unwrap();
-    let (identity, issued) = authority.exchange(token.secret(), request.bytes(), "rack-7", now()).unwrap();
+    let (identity, issued) = authority.admit(Role::Worker, request.bytes(), "rack-7", now()).unwrap();
     let credentials = request.answered(&issued).unwrap();
     assert_eq!(credentials.identity(), &identity);
     assert_eq!((identity.role, identity.name.as_str()), (Role::Worker, "rack-7"));
@@ -67,9 +66,8 @@ fn a_token_becomes_a_certificate_of_its_role_and_the_private_key_never_travels()
     let issued = authority.renew(&caller, again.bytes(), now()).unwrap();
     let renewed = again.answered(&issued).unwrap();
     assert_eq!(renewed.identity(), credentials.identity());
-    // Another token makes another identity, even under the same name.
-    let token = authority.token(Role::Worker, DAY, now()).unwrap();
-    let (other, _) = authority.exchange(token.secret(), Request::new().unwrap().bytes(), "rack-7", now()).unwrap();
+    // Whoever is admitted next is another, even under the same name.
+    let (other, _) = authority.admit(Role::Worker, Request::new().unwrap().bytes(), "rack-7", now()).unwrap();
     assert_ne!(other.id, renewed.identity().id);
 }
 
@@ -83,8 +81,7 @@ fn what_a_request_says_about_itself_is_ignored() {
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
     let request = params.serialize_request(&key).unwrap();
-    let token = authority.token(Role::View, DAY, now()).unwrap();
-    let (identity, issued) = authority.exchange(token.secret(), request.der(), "sly, OU=admin", now()).unwrap();
+    let (identity, issued) = authority.admit(Role::View, request.der(), "sly, OU=admin", now()).unwrap();
     assert_eq!((identity.role, identity.name.as_str()), (Role::View, "slyOUadmin"));
     let (_, read) = x509_parser::parse_x509_certificate(&issued.certificate).unwrap();
     assert!(!read.is_ca());
@@ -95,31 +92,26 @@ fn what_a_request_says_about_itself_is_ignored() {
 }
 
 #[test]
-fn a_request_that_cannot_be_used_does_not_use_the_token() {
+fn a_request_that_cannot_be_used_is_known_before_its_token_is_used() {
     let place = tempfile::tempdir().unwrap();
     let authority = created(place.path());
-    let token = authority.token(Role::View, DAY, now()).unwrap();
     let good = Request::new().unwrap();
     let mut changed = good.bytes().to_vec();
     // The signature no longer belongs to the key.
     *changed.last_mut().unwrap() ^= 1;
     for wrong in [&b""[..], b"junk", &changed, &vec![7; 1 << 20]] {
-        let refused = authority.exchange(token.secret(), wrong, "x", now()).unwrap_err();
+        let refused = authority.check(wrong).unwrap_err();
         assert!(matches!(refused, Error::Request(_)), "{refused}");
+        assert!(authority.admit(Role::View, wrong, "x", now()).is_err());
     }
-    authority.exchange(token.secret(), good.bytes(), "x", now()).unwrap();
-    let replayed = authority.exchange(token.secret(), good.bytes(), "x", now()).unwrap_err();
-    assert!(matches!(replayed, Error::UsedToken), "{replayed}");
-    let other = tempfile::tempdir().unwrap();
-    let elsewhere = created(other.path()).exchange(token.secret(), good.bytes(), "x", now()).unwrap_err();
-    assert!(matches!(elsewhere, Error::UnknownToken), "{elsewhere}");
+    authority.check(good.bytes()).unwrap();
 }
 
 #[test]
 fn a_client_with_a_token_trusts_the_coordinator_of_the_token_only() {
     let (place, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (authority, impostor) = (created(place.path()), created(other.path()));
-    let token = authority.token(Role::Worker, DAY, now()).unwrap();
+    let token = authority.token(Role::Worker).unwrap();
     let (heard, peer) = meet(&authority, joining(&token).unwrap(), "fleet.example");
     heard.unwrap();
     assert_eq!(peer.unwrap(), Peer::Unknown);
@@ -206,7 +198,7 @@ fn another_ca_takes_over_without_a_client_that_is_left_out() {
     heard.unwrap();
     let Peer::Known(caller) = peer.unwrap() else { panic!("no caller") };
     // A token that is made meanwhile has the fingerprint of the CA that its client will meet.
-    let token = authority.token(Role::View, DAY, now()).unwrap();
+    let token = authority.token(Role::View).unwrap();
     meet(&authority, joining(&token).unwrap(), "localhost").0.unwrap();
     let refused = authority.forget_former().unwrap_err().to_string();
     assert!(refused.contains("renew it first"), "{refused}");
@@ -227,8 +219,12 @@ fn a_folder_without_the_key_of_the_ca_serves_and_issues_nothing() {
     fs::remove_file(place.path().join(folder::CA_KEY)).unwrap();
     let authority = Authority::open(place.path()).unwrap();
     meet(&authority, client.config(), "fleet.example").0.unwrap();
-    let refused = authority.token(Role::View, DAY, now()).unwrap_err().to_string();
-    assert!(refused.contains("no key of its CA"), "{refused}");
+    for refused in [
+        authority.token(Role::View).unwrap_err().to_string(),
+        authority.check(Request::new().unwrap().bytes()).unwrap_err().to_string(),
+    ] {
+        assert!(refused.contains("no key of its CA"), "{refused}");
+    }
     assert!(!authority.served().signs);
 }
 
@@ -236,13 +232,12 @@ fn a_folder_without_the_key_of_the_ca_serves_and_issues_nothing() {
 fn secrets_are_for_their_owner_only_and_nothing_is_made_twice() {
     let place = tempfile::tempdir().unwrap();
     let pki = place.path().join("pki");
-    let authority = created(&pki);
-    authority.token(Role::View, DAY, now()).unwrap();
+    created(&pki);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     for secret in [pki.join(folder::CA_KEY), pki.join(folder::COORDINATOR), pki.join("admin").join(folder::IDENTITY)] {
         assert_eq!(mode(&secret), 0o600, "{}", secret.display());
     }
-    for folder in [pki.clone(), pki.join("admin"), pki.join("tokens")] {
+    for folder in [pki.clone(), pki.join("admin")] {
         assert_eq!(mode(&folder), 0o700, "{}", folder.display());
     }
     let again = Authority::create(&pki, &[], "tester", now()).unwrap_err();
@@ -283,8 +278,7 @@ fn a_coordinator_calls_another_as_a_coordinator_and_nobody_else_becomes_one() {
     assert!(refused.to_string().contains("of a coordinator"), "{refused}");
     let refused = authority.renew(&caller, Request::new().unwrap().bytes(), now()).unwrap_err();
     assert!(refused.to_string().contains("of a coordinator"), "{refused}");
-    let token = authority.token(Role::Coordinator, DAY, now()).unwrap();
-    assert!(authority.exchange(token.secret(), Request::new().unwrap().bytes(), "x", now()).is_err());
+    assert!(authority.admit(Role::Coordinator, Request::new().unwrap().bytes(), "x", now()).is_err());
 
     // What an older gabfest issued serves as before, and calls no other coordinator.
     let key = rcgen::KeyPair::generate().unwrap();

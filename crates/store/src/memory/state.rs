@@ -13,7 +13,7 @@ use record::{
 };
 use scenario::{Digest, RunId};
 
-use crate::{AttemptEnd, Error, Lease, Ledger, Part, Piece, RunRow, Slice, StoredAttempt, StoredTrial};
+use crate::{AttemptEnd, Error, JoinToken, Lease, Ledger, Part, Piece, RunRow, Slice, StoredAttempt, StoredTrial};
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) sessions: Vec<Session>,
     /// Requests given out, by limit and day.
     pub(super) days: BTreeMap<(String, i64), u64>,
+    /// With whether they are used.
+    pub(super) join_tokens: BTreeMap<Digest, (JoinToken, bool)>,
 }
 
 #[derive(Debug)]

@@ -64,5 +64,6 @@ pub(super) fn migrations() -> Migrator {
         migration(3, "peers", include_str!("../../migrations/postgres/3_peers.sql")),
         migration(4, "days", include_str!("../../migrations/postgres/4_days.sql")),
         migration(5, "exports", include_str!("../../migrations/postgres/5_exports.sql")),
+        migration(6, "join_tokens", include_str!("../../migrations/postgres/6_join_tokens.sql")),
     ])
 }

@@ -138,5 +138,6 @@ fn migrations() -> Migrator {
         migration(11, "money", include_str!("../../migrations/sqlite/11_money.sql")),
         migration(12, "days", include_str!("../../migrations/sqlite/12_days.sql")),
         migration(13, "exports", include_str!("../../migrations/sqlite/13_exports.sql")),
+        migration(14, "join_tokens", include_str!("../../migrations/sqlite/14_join_tokens.sql")),
     ])
 }

@@ -3,6 +3,7 @@
 mod commits;
 mod days;
 mod deleting;
+mod join_tokens;
 mod leases;
 mod money;
 mod reading;
@@ -81,6 +82,11 @@ on_every_store! {
         a_day_gives_no_more_than_its_limit
         what_goes_back_is_drawn_again
         many_draw_at_once;
+    join_tokens:
+        a_join_token_is_good_once_and_until_its_end
+        a_join_token_that_is_added_twice_is_one
+        of_many_that_redeem_a_join_token_at_once_one_succeeds
+        an_expired_join_token_is_remembered_for_a_day;
     reading:
         all_comes_back_after_a_restart
         trials_come_in_pages

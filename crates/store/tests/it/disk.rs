@@ -27,6 +27,7 @@ async fn of_version_0_1_0(path: &Path) {
     let mut connection = raw(path).await;
     let statements = [
         "drop trigger keep_replaced",
+        "drop table join_token",
         "drop table replaced",
         "alter table run drop column deleted",
         "drop table piece",

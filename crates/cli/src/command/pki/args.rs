@@ -11,6 +11,8 @@ use crate::{
 
 /// Where `gabfest coordinator` looks for it.
 const USUAL_PLACE: &str = "gabfest-data/pki";
+/// Where `gabfest pki init` writes the identity of an administrator.
+const ADMIN: &str = "gabfest-data/pki/admin";
 /// Long enough to start a worker by hand.
 const TOKEN_SECONDS: u64 = 15 * 60;
 const LONGEST_TOKEN_SECONDS: u64 = 24 * 3_600;
@@ -41,13 +43,12 @@ pub(crate) struct MakeToken {
     /// For how many seconds it can be used
     #[arg(long, value_name = "S", default_value_t = TOKEN_SECONDS, value_parser = whole::<u64>(1..=LONGEST_TOKEN_SECONDS))]
     pub(super) ttl: u64,
-    /// Ask this coordinator, as an administrator, instead of writing to its folder
-    #[arg(long, value_name = "URL", conflicts_with = "pki")]
-    pub(super) coordinator: Option<String>,
-    #[command(flatten)]
-    pub(super) identity: remote::Identity,
-    #[command(flatten)]
-    pub(super) place: Place,
+    /// The coordinator that makes it; of several that share a store, any
+    #[arg(long, value_name = "URL", default_value = "https://127.0.0.1:7400", env = "GABFEST_COORDINATOR")]
+    pub(super) coordinator: String,
+    /// The folder with the identity of an administrator, such as the one that `gabfest pki init` wrote
+    #[arg(long, value_name = "DIR", default_value = ADMIN, env = "GABFEST_IDENTITY")]
+    pub(super) identity: PathBuf,
 }
 
 /// Where a join token comes from: shared by `pki join` and `worker`.

@@ -17,8 +17,9 @@ const VARIABLE: &str = "GABFEST_JOIN_TOKEN";
 /// A token has about a hundred letters.
 const LONGEST_TOKEN: u64 = 4_096;
 
-pub(super) async fn token(address: &str, args: &MakeToken) -> anyhow::Result<()> {
-    let channel = remote::connect(address, &args.identity).await?;
+pub(super) async fn token(args: &MakeToken) -> anyhow::Result<()> {
+    let identity = remote::Identity { identity: args.identity.clone() };
+    let channel = remote::connect(&args.coordinator, &identity).await?;
     let ttl_seconds = u32::try_from(args.ttl).unwrap_or(u32::MAX);
     let asked = v1::CreateTokenRequest { role: args.role.name().to_owned(), ttl_seconds };
     let reply = CertificatesClient::new(channel).create_token(asked).await;

@@ -7,7 +7,7 @@ use pki::Authority;
 use record::count::plural;
 
 use super::{
-    args::{Init, Issue, MakeToken, Renew, Revoke, Rotate, seconds},
+    args::{Init, Issue, Renew, Revoke, Rotate, seconds},
     show,
 };
 use crate::{clock, exit::usage, observed, stderr::say, stdout};
@@ -18,19 +18,12 @@ pub(super) fn init(args: &Init) -> anyhow::Result<()> {
     let authority = authority.context("failed to make the CA").map_err(usage)?;
     stdout::write(&show::of_authority(place, &authority.served()))?;
     let (pki, admin) = (place.display(), place.join(pki::folder::ADMIN));
+    let admin = admin.display();
     say(&format!(
         "`gabfest coordinator` uses it with --tls {pki}, or by itself if it is in its --data folder\n\
-         `gabfest pki token --role worker --pki {pki}` makes a join token\n\
-         {} is the identity of an administrator, for --identity",
-        admin.display()
+         {admin} is the identity of an administrator, for --identity\n\
+         `gabfest pki token --role worker --identity {admin}` makes a join token while the coordinator runs"
     ));
-    Ok(())
-}
-
-pub(super) fn token(args: &MakeToken) -> anyhow::Result<()> {
-    let made = open(&args.place.pki)?.token(args.role, seconds(args.ttl), clock::now_millis());
-    let token = made.context("failed to make a join token")?;
-    stdout::line(&token.reveal())?;
     Ok(())
 }
 
