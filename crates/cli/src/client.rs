@@ -9,7 +9,7 @@ use tonic::{Code, transport::Channel};
 use crate::{
     clock,
     exit::usage,
-    patience::{Away, Patience},
+    patience::{Away, Patience, answered},
     refusal,
 };
 
@@ -57,6 +57,12 @@ pub(crate) async fn submit(
             _ => away.wait("the run was not taken", &status).await?,
         }
     }
+}
+
+/// The runs of the coordinator, the latest first.
+pub(crate) async fn runs(client: &mut Client) -> anyhow::Result<Vec<v1::RunLine>> {
+    let list = async || client.runs.list(v1::ListRequest {}).await;
+    Ok(answered("the runs cannot be listed", list).await?.runs)
 }
 
 /// The plan of the run that a summary is of.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use tokio::time::Instant;
-use tonic::{Code, Status};
+use tonic::{Code, Response, Status};
 
 use crate::{exit::usage, refusal, stderr::say};
 
@@ -17,6 +17,9 @@ pub(crate) struct Patience(Duration);
 impl Patience {
     /// For a coordinator in this process, which never comes back.
     pub(crate) const NONE: Self = Self(Duration::ZERO);
+
+    /// For a question that is answered at once: longer than the next coordinator needs to take over.
+    const TAKEOVER: Self = Self(Duration::from_secs(10));
 
     pub(crate) fn seconds(seconds: u64) -> Self {
         Self(Duration::from_secs(seconds))
@@ -64,6 +67,23 @@ impl Away {
         }
         tokio::time::sleep(BETWEEN_TRIES).await;
         Ok(())
+    }
+}
+
+/// The answer to a question that may be asked again. It waits while no coordinator is in charge.
+pub(crate) async fn answered<T>(
+    what: &str,
+    mut ask: impl AsyncFnMut() -> Result<Response<T>, Status>,
+) -> anyhow::Result<T> {
+    let mut away = Away::new(Patience::TAKEOVER);
+    loop {
+        match ask().await {
+            Ok(reply) => return Ok(reply.into_inner()),
+            Err(status) if status.code() == Code::Unavailable && !refusal::needs_tls(&status) => {
+                away.wait(what, &status).await?;
+            }
+            Err(status) => return Err(refusal::of(what, &status)),
+        }
     }
 }
 

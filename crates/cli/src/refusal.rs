@@ -29,7 +29,7 @@ pub(crate) fn of(what: &str, status: &Status) -> anyhow::Error {
 }
 
 /// Whether the coordinator answers clients with TLS only.
-fn needs_tls(status: &Status) -> bool {
+pub(crate) fn needs_tls(status: &Status) -> bool {
     proto::reason(status).contains(NEEDS_TLS)
 }
 

@@ -15,7 +15,7 @@ use tonic::transport::Channel;
 
 use self::{address::Address, dial::DialError, round::Round};
 pub(crate) use self::{keyring::Keyring, renewal::keep_valid};
-use crate::{exit::usage, refusal};
+use crate::{exit::usage, patience::answered};
 
 /// The coordinators that a command calls.
 #[derive(Debug, Clone, clap::Args)]
@@ -132,9 +132,9 @@ pub(crate) async fn join(addresses: &str, token: &Token, name: &str) -> anyhow::
         request: request.bytes().to_vec().into(),
         name: name.to_owned(),
     };
-    let reply = CertificatesClient::new(channel).exchange(asked).await;
-    let reply = reply.map_err(|status| usage(refusal::of("the join token was refused", &status)))?;
-    Ok(request.answered(&renewal::issued(reply.into_inner()))?)
+    let mut certificates = CertificatesClient::new(channel);
+    let reply = answered("the join token was refused", async || certificates.exchange(asked.clone()).await).await;
+    Ok(request.answered(&renewal::issued(reply.map_err(usage)?))?)
 }
 
 /// The way of a coordinator to another one.

@@ -18,7 +18,7 @@ use crate::{
     client, diagnostics,
     exit::{Exit, usage},
     history_file::{self, Place},
-    refusal, remote,
+    remote,
     run_folder::{RUNS, RunFolder},
     stdout,
 };
@@ -84,18 +84,14 @@ fn or_usual(address: String) -> String {
 
 async fn of_coordinator(address: &str, identity: &remote::Identity) -> anyhow::Result<Vec<Vec<String>>> {
     let mut client = client::of(remote::connect(address, identity).await?);
-    let reply = client
-        .runs
-        .list(v1::ListRequest {})
-        .await
-        .map_err(|status| refusal::of("the runs cannot be listed", &status))?;
+    let runs = client::runs(&mut client).await?;
     let heads = ["RUN", "STATE", "TRIALS", "STARTED (UTC)", "NAME"].map(str::to_owned).to_vec();
     let row = |run: v1::RunLine| {
         let state = if run.paused { "paused" } else { client::state_name(run.state()) }.to_owned();
         let began = DateTime::from_timestamp_millis(run.started_at).map_or_else(|| NONE.to_owned(), moment);
         vec![run.run, state, format!("{}/{}", run.done, run.planned), began, run.name]
     };
-    Ok(std::iter::once(heads).chain(reply.into_inner().runs.into_iter().map(row)).collect())
+    Ok(std::iter::once(heads).chain(runs.into_iter().map(row)).collect())
 }
 
 /// The runs of the history; none if there is no history.

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, time::Duration};
 use proto::v1;
 use record::count::plural;
 
-use crate::{client, exit::Exit, refusal, remote, stdout};
+use crate::{client, exit::Exit, patience::answered, remote, stdout};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -17,12 +17,9 @@ pub(crate) struct Args {
 
 pub(crate) async fn list(args: Args) -> anyhow::Result<Exit> {
     let mut client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
-    let reply = client
-        .runs
-        .list_workers(v1::ListWorkersRequest {})
-        .await
-        .map_err(|status| refusal::of("the workers cannot be listed", &status))?;
-    stdout::write(&table(&reply.into_inner().workers))?;
+    let list = async || client.runs.list_workers(v1::ListWorkersRequest {}).await;
+    let reply = answered("the workers cannot be listed", list).await?;
+    stdout::write(&table(&reply.workers))?;
     Ok(Exit::Held)
 }
 

@@ -182,6 +182,42 @@ fn a_token_is_good_after_the_coordinator_that_made_it_was_killed() {
     assert!(replayed.stderr.contains("the join token was used already"), "{}", replayed.stderr);
 }
 
+/// Somebody who asks while nobody is in charge gets an answer.
+#[test]
+fn who_reads_runs_waits_for_the_next_coordinator_in_charge() {
+    let Some(store) = schema("reads") else { return };
+    let place = Place::new();
+    place.write("good.scenario.yaml", SCENARIO);
+    let (mut first, one, lines) = coordinator(&place, &store, &[]);
+    says(&lines, "in charge of the runs");
+    let (_second, two, lines) = coordinator(&place, &store, &[]);
+    says(&lines, "which is in charge");
+    let both = format!("{one},{two}");
+    let _worker = place.start(&["worker", "--coordinator", &both]);
+    let played = place.run(&["submit", "good.scenario.yaml", "--run", "one", "--coordinator", &one, "--watch"]);
+    assert_eq!(played.code, 0, "{}", played.stderr);
+    let reader = Place::new();
+    first.kill();
+    let killed = tokio::time::Instant::now();
+    let commands: [&[&str]; 5] = [
+        &["runs"],
+        &["workers"],
+        &["watch", "one", "--out", "watched"],
+        &["report", "one", "--format", "markdown"],
+        &["export", "one", "--out", "exported"],
+    ];
+    let asked = commands.map(|command| {
+        let asked = reader.gabfest(&[command, &["--coordinator", &two]].concat()).stdout(Stdio::piped()).spawn();
+        (command, asked.unwrap())
+    });
+    for (command, asked) in asked {
+        let ended = asked.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{command:?}: {ended:?}");
+        assert!(killed.elapsed() < Duration::from_secs(10), "{command:?}: {:?}", killed.elapsed());
+    }
+    says(&lines, "in charge of the runs");
+}
+
 #[test]
 fn an_address_for_others_must_be_one() {
     let place = Place::new();

@@ -10,7 +10,7 @@ use super::{
     args::{Join, JoinToken, MakeToken},
     show,
 };
-use crate::{clock, exit::usage, observed, refusal, remote, stderr::say, stdout};
+use crate::{clock, exit::usage, observed, patience::answered, remote, stderr::say, stdout};
 
 /// Not a flag: everybody on a machine sees the arguments of its programs.
 const VARIABLE: &str = "GABFEST_JOIN_TOKEN";
@@ -22,9 +22,9 @@ pub(super) async fn token(args: &MakeToken) -> anyhow::Result<()> {
     let channel = remote::connect(&args.coordinator, &identity).await?;
     let ttl_seconds = u32::try_from(args.ttl).unwrap_or(u32::MAX);
     let asked = v1::CreateTokenRequest { role: args.role.name().to_owned(), ttl_seconds };
-    let reply = CertificatesClient::new(channel).create_token(asked).await;
-    let reply = reply.map_err(|status| usage(refusal::of("no join token was made", &status)))?;
-    stdout::line(&reply.into_inner().token)?;
+    let mut certificates = CertificatesClient::new(channel);
+    let reply = answered("no join token was made", async || certificates.create_token(asked.clone()).await).await;
+    stdout::line(&reply.map_err(usage)?.token)?;
     Ok(())
 }
 

@@ -74,9 +74,8 @@ pub(crate) async fn delete(args: Args) -> anyhow::Result<Exit> {
 }
 
 async fn on_coordinator(mut client: Client, args: &Args) -> anyhow::Result<()> {
-    let reply = client.runs.list(v1::ListRequest {}).await;
-    let lines = reply.map_err(|status| refusal::of("the runs cannot be listed", &status))?.into_inner().runs;
-    let runs = lines.iter().map(|line| Candidate {
+    let runs = client::runs(&mut client).await?;
+    let runs = runs.iter().map(|line| Candidate {
         run: line.run.clone(),
         started_at: line.started_at,
         state: if line.state() == v1::RunState::Running { RunState::Running } else { RunState::Finished },
