@@ -29,6 +29,7 @@ pub(super) struct Encoded {
     session: i64,
     sequence: i64,
     pieces: Vec<Vec<u8>>,
+    spend: String,
     /// Each number occurs once in a round; a well-behaved worker's batch has one.
     rounds: Vec<Round>,
     /// Sequences and places of the pieces in earlier segments of the session that are not kept.
@@ -82,6 +83,7 @@ impl Encoded {
             session: bound(commit.session),
             sequence: integer(commit.sequence)?,
             pieces: packed,
+            spend: json(&commit.segment.spend)?,
             rounds,
             forgotten: earlier.into_iter().map(|(sequence, place)| (sequence, place.cast_signed())).unzip(),
         })
@@ -178,14 +180,19 @@ impl Encoded {
     }
 
     async fn keep_segment(&self, writing: &mut Writing, run: i64, commit: &Commit, at: i64) -> Result<(), Error> {
-        query("insert into segment (session, sequence, run, turns, committed_at) values ($1, $2, $3, $4, $5)")
-            .bind(self.session)
-            .bind(self.sequence)
-            .bind(run)
-            .bind(i64::from(commit.segment.turns))
-            .bind(at)
-            .execute(&mut **writing)
-            .await?;
+        query(
+            "insert into segment (session, sequence, run, turns, committed_at, pieces, spend)
+             values ($1, $2, $3, $4, $5, $6, $7)",
+        )
+        .bind(self.session)
+        .bind(self.sequence)
+        .bind(run)
+        .bind(i64::from(commit.segment.turns))
+        .bind(at)
+        .bind(i32::try_from(self.pieces.len()).unwrap_or(i32::MAX))
+        .bind(&self.spend)
+        .execute(&mut **writing)
+        .await?;
         if self.pieces.is_empty() {
             return Ok(());
         }

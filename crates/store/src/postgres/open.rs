@@ -65,5 +65,6 @@ pub(super) fn migrations() -> Migrator {
         migration(4, "days", include_str!("../../migrations/postgres/4_days.sql")),
         migration(5, "exports", include_str!("../../migrations/postgres/5_exports.sql")),
         migration(6, "join_tokens", include_str!("../../migrations/postgres/6_join_tokens.sql")),
+        migration(7, "checks", include_str!("../../migrations/postgres/7_checks.sql")),
     ])
 }

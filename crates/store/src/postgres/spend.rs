@@ -4,7 +4,7 @@ use record::{
     Role, Tokens, Usd,
     call::{Spend, SpendLine},
 };
-use sqlx::{PgPool, Row as _, query};
+use sqlx::{PgExecutor, PgPool, Row as _, query};
 
 use super::{runs, server::Writing};
 use crate::{
@@ -86,8 +86,12 @@ fn columns(line: &SpendLine) -> [i64; COLUMNS] {
 }
 
 pub(super) async fn read(pool: &PgPool, run: &scenario::RunId) -> Result<Spend, Error> {
-    let run = runs::key(pool, run).await?;
-    let rows = query("select * from spend where run = $1").bind(run).fetch_all(pool).await?;
+    of(pool, runs::key(pool, run).await?).await
+}
+
+/// By the key of the run.
+pub(super) async fn of(reader: impl PgExecutor<'_>, run: i64) -> Result<Spend, Error> {
+    let rows = query("select * from spend where run = $1").bind(run).fetch_all(reader).await?;
     let mut spend = Spend::default();
     for row in rows {
         let count = |column: &str| natural(row.try_get::<i64, _>(column)?);

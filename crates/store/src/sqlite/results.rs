@@ -8,7 +8,7 @@ use record::{
     trial::Past,
 };
 use scenario::RunId;
-use sqlx::{Row as _, SqliteConnection, SqlitePool, query, query_as, query_scalar};
+use sqlx::{Row as _, SqliteConnection, SqliteExecutor, SqlitePool, query, query_as, query_scalar};
 
 use super::{money, pieces, runs};
 use crate::{
@@ -89,8 +89,8 @@ pub(super) async fn spend(readers: &SqlitePool, run: &RunId) -> Result<Spend, Er
 }
 
 /// By the key of the run.
-pub(super) async fn spend_of(readers: &SqlitePool, run: i64) -> Result<Spend, Error> {
-    let rows = query("select * from spend where run = ?1").bind(run).fetch_all(readers).await?;
+pub(super) async fn spend_of(reader: impl SqliteExecutor<'_>, run: i64) -> Result<Spend, Error> {
+    let rows = query("select * from spend where run = ?1").bind(run).fetch_all(reader).await?;
     let mut spend = Spend::default();
     for row in rows {
         let count = |column: &str| natural(row.try_get(column)?);

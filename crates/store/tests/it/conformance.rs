@@ -42,6 +42,7 @@ on_every_store! {
         a_run_changes_its_state
         a_load_begins_and_goes_on_later
         decisions_are_appended_in_order
+        every_kind_of_decision_comes_back_after_a_restart
         what_is_unknown_is_said;
     commits:
         a_commit_counts_and_a_second_one_does_not

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use record::{
-    Finding, Judgment, Role, Scope, Tokens, Trial, Usd, Verdict,
+    Failure, FailureKind, Finding, Judgment, Role, Scope, Tokens, Trial, Usd, Verdict,
     call::{Spend, SpendLine},
     call_times::CallTimes,
     summary::RunState,
@@ -99,6 +99,12 @@ pub(crate) fn trial(number: u64, epoch: u32) -> Trial {
         examined: None,
         past: record::trial::Past::default(),
     }
+}
+
+/// What our side broke, and what is played again because of it.
+pub(crate) fn broken(number: u64, epoch: u32) -> Trial {
+    let failure = Failure::new(FailureKind::JudgeFailed, "the judge is away");
+    Trial { verdict: Verdict::Error, failure: Some(failure), ..trial(number, epoch) }
 }
 
 pub(crate) fn spend(role: Role, model: &str, calls: u64) -> Spend {

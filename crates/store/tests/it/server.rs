@@ -74,6 +74,8 @@ async fn the_tables_change_only_for_the_holder() {
     for change in [
         "alter table duty drop column address",
         "delete from _sqlx_migrations where version >= 3",
+        "alter table segment drop column pieces",
+        "alter table segment drop column spend",
         "drop table join_token",
         "drop table day_requests",
         "drop trigger keep_replaced on trial",

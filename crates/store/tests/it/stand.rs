@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
-use store::{Memory, Postgres, Sqlite, Store};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, sqlite::SqliteConnectOptions};
+use store::{Fault, Memory, Postgres, Sqlite, Store};
 use tempfile::TempDir;
 
 pub(crate) trait Stand: Sized {
@@ -13,6 +13,22 @@ pub(crate) trait Stand: Sized {
     fn store(&self) -> &Self::Store;
     /// As after a restart of the process; the in-memory model has nothing to restore.
     async fn reopen(self) -> Self;
+}
+
+/// A store with tables, which a test can check and change.
+pub(crate) trait Tables: Stand {
+    /// The statement that adds a piece of no segment.
+    const STRAY_PIECE: &'static str;
+
+    /// Each fault, and where it is. Beside the store that has the tables open.
+    async fn audit(&self) -> Vec<(&'static str, String)>;
+    async fn change(&self, statement: &str);
+    /// The statement that takes the last of two pieces from the first segment of a session.
+    fn lose_piece(session: u64) -> String;
+}
+
+fn places(faults: Vec<Fault>) -> Vec<(&'static str, String)> {
+    faults.into_iter().map(|fault| (fault.what, fault.place)).collect()
 }
 
 pub(crate) struct InMemory(Memory);
@@ -57,6 +73,29 @@ impl Stand for OnDisk {
         drop(store);
         let store = Sqlite::open(&folder.path().join("gabfest.db")).await.unwrap();
         Self { store, folder }
+    }
+}
+
+impl Tables for OnDisk {
+    const STRAY_PIECE: &'static str = "insert into piece (key, payload) select max(key) + 9, x'' from piece";
+
+    async fn audit(&self) -> Vec<(&'static str, String)> {
+        places(self.store.audit().await.unwrap())
+    }
+
+    async fn change(&self, statement: &str) {
+        let options = SqliteConnectOptions::new().filename(self.folder.path().join("gabfest.db"));
+        let mut connection = options.foreign_keys(false).connect().await.unwrap();
+        let changed = sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+        assert!(changed.rows_affected() > 0, "{statement}");
+        connection.close().await.unwrap();
+    }
+
+    fn lose_piece(session: u64) -> String {
+        format!(
+            "delete from piece where key = (
+                 select first_piece + pieces - 1 from segment where session = {session} and sequence = 1)"
+        )
     }
 }
 
@@ -119,5 +158,24 @@ impl Stand for OnServer {
         expire_duty(&address).await;
         let store = Postgres::open(&address, "test").await.unwrap();
         Self { store, address }
+    }
+}
+
+impl Tables for OnServer {
+    const STRAY_PIECE: &'static str = "insert into piece (session, sequence, place, payload) values (50, 1, 0, '')";
+
+    async fn audit(&self) -> Vec<(&'static str, String)> {
+        places(Postgres::read(&self.address).await.unwrap().audit().await.unwrap())
+    }
+
+    async fn change(&self, statement: &str) {
+        let mut connection = PgConnection::connect(&self.address).await.unwrap();
+        let changed = sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+        assert!(changed.rows_affected() > 0, "{statement}");
+        connection.close().await.unwrap();
+    }
+
+    fn lose_piece(session: u64) -> String {
+        format!("delete from piece where session = {session} and sequence = 1 and place = 1")
     }
 }

@@ -1,19 +1,16 @@
 //! Deleting runs, and the attempts that do not count.
 
-use record::{Failure, FailureKind, Trial, Verdict, summary::RunState};
-use store::{AttemptEnd, Error, Store, StoredAttempt};
+use record::{
+    decision::{Decided, Decision},
+    summary::RunState,
+};
+use store::{AttemptEnd, Error, Moved, Store, StoredAttempt};
 
 use super::{counted, numbers, ready};
 use crate::{
-    samples::{PLAN, batch, id, lease, piece, run, token, trial, words},
+    samples::{PLAN, batch, broken, id, lease, piece, run, token, words},
     stand::Stand,
 };
-
-/// What our side broke, and what is played again because of it.
-fn broken(number: u64, epoch: u32) -> Trial {
-    let failure = Failure::new(FailureKind::JudgeFailed, "the judge is away");
-    Trial { verdict: Verdict::Error, failure: Some(failure), ..trial(number, epoch) }
-}
 
 pub(super) async fn attempts_that_do_not_count_are_kept<S: Stand>() {
     let (stand, first) = ready::<S>().await;
@@ -65,6 +62,10 @@ pub(super) async fn a_deleted_run_is_gone_and_others_stay<S: Stand>() {
     for (sequence, name) in [(1, "run"), (2, "other"), (3, "run"), (4, "other"), (5, "run")] {
         store.commit(&batch(session, sequence, name, &[(sequence, 1)]), 2).await.unwrap();
     }
+    let paused = Decision { at: 3, load_micros: None, what: Decided::Paused };
+    for name in ["run", "other"] {
+        store.decide(&id(name), &paused, Moved::default()).await.unwrap();
+    }
     assert!(matches!(store.delete_run(&id("nobody")).await, Err(Error::UnknownRun(_))));
     assert!(matches!(store.delete_run(&id("run")).await, Err(Error::Running(_))));
     store.set_state(&id("run"), RunState::Interrupted, Some(3)).await.unwrap();
@@ -87,10 +88,12 @@ pub(super) async fn a_deleted_run_is_gone_and_others_stay<S: Stand>() {
     assert_eq!(numbers(store, "run").await, [0_u64; 0]);
     assert_eq!(store.attempts(&id("run"), None, 9).await.unwrap(), []);
     assert!(store.spend(&id("run")).await.unwrap().is_empty());
+    assert_eq!(store.recover(&id("run")).await.unwrap().decisions, []);
     assert_eq!(store.plan(&run("run").plan_digest).await.unwrap().unwrap(), PLAN);
     assert_eq!(words(store, "run", session, 1).await.len(), 0);
     // The other run has everything, and its session goes on.
     assert_eq!(numbers(store, "other").await, [2, 4]);
+    assert_eq!(store.recover(&id("other")).await.unwrap().decisions, [paused]);
     assert_eq!(words(store, "other", session, 4).await, crate::samples::pieces(session, 4).concat());
     let asked = [(session, piece(4, 0)), (session, piece(2, 0))];
     assert!(store.pieces(&id("other"), &asked).await.unwrap().iter().all(|piece| !piece.is_empty()));

@@ -7,7 +7,7 @@ use record::{
     runner::{Runner, Sample},
     summary::RunState,
 };
-use scenario::Digest;
+use scenario::{Digest, load::StepVerdict};
 use store::{Error, Moved, RunRow, Store};
 
 use super::ready;
@@ -116,6 +116,36 @@ pub(super) async fn decisions_are_appended_in_order<S: Stand>() {
     }
     store.create_run(&run("other"), PLAN).await.unwrap();
     assert_eq!(store.recover(&id("other")).await.unwrap().decisions, []);
+}
+
+/// Whatever its words.
+pub(super) async fn every_kind_of_decision_comes_back_after_a_restart<S: Stand>() {
+    let (stand, _) = ready::<S>().await;
+    let words = || "« l'ordre » 🙂 \"\\\n\u{0}".to_owned();
+    let made: Vec<Decision> = [
+        Decided::Paused,
+        Decided::Resumed,
+        Decided::Restarted,
+        Decided::Stopped { reason: words(), objective: Some(words()) },
+        Decided::OutOfMoney { reason: words() },
+        Decided::Waits { endpoint: words(), reason: words() },
+        Decided::Budget { max_cost_usd: 0.1 + 0.2 },
+        Decided::Concluded { reason: words() },
+        Decided::Slots { group: Some(words()), slots: u32::MAX, from_micros: 1 << 53 },
+        Decided::Rate { group: None, rate: 1.0 / 3.0, from_micros: 0 },
+        Decided::SearchStep { rate: f64::MIN_POSITIVE, from_micros: 7 },
+        Decided::SearchFound { rate: 1e300, verdict: StepVerdict::Held, reason: words() },
+        Decided::SearchEnded { reason: words(), from_micros: 9 },
+    ]
+    .into_iter()
+    .zip(0_i64..)
+    .map(|(what, number)| Decision { at: i64::MAX - number, load_micros: (number % 2 == 0).then_some(1 << 53), what })
+    .collect();
+    for decision in &made {
+        stand.store().decide(&id("run"), decision, Moved::default()).await.unwrap();
+    }
+    let stand = stand.reopen().await;
+    assert_eq!(stand.store().recover(&id("run")).await.unwrap().decisions, made);
 }
 
 pub(super) async fn what_is_unknown_is_said<S: Stand>() {
