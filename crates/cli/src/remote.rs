@@ -9,9 +9,10 @@ mod round;
 use std::{error::Error as _, path::PathBuf, sync::Arc};
 
 use anyhow::anyhow;
+use coordinator::peer::Way;
 use pki::{Authority, Credentials, Token};
 use proto::v1::{self, certificates_client::CertificatesClient};
-use tonic::transport::Channel;
+use tonic::transport::{Channel, Endpoint};
 
 use self::{address::Address, dial::DialError, round::Round};
 pub(crate) use self::{keyring::Keyring, renewal::keep_valid};
@@ -141,6 +142,7 @@ pub(crate) async fn join(addresses: &str, token: &Token, name: &str) -> anyhow::
 #[derive(Debug, Clone)]
 pub(crate) struct Between {
     address: Address,
+    endpoint: Endpoint,
     authority: Option<Arc<Authority>>,
 }
 
@@ -155,19 +157,19 @@ impl Between {
         if authority.as_ref().is_some_and(|authority| authority.client().is_none()) {
             return Err(anyhow!("the certificate of this coordinator is not for calls to other coordinators"));
         }
-        Ok(Self { address, authority })
+        Ok(Self { endpoint: address.endpoint(false)?, address, authority })
     }
+}
 
-    /// A channel that connects when it is used.
-    pub(crate) fn channel(&self) -> anyhow::Result<Channel> {
+impl Way for Between {
+    fn channel(&self) -> Channel {
         let authority = self.authority.clone();
         let config: round::Config = Arc::new(move || authority.as_ref().and_then(|authority| authority.client()));
         let round = Round::new(vec![self.address.clone()], config);
-        Ok(self.address.endpoint(false)?.connect_with_connector_lazy(round.connector()))
+        self.endpoint.connect_with_connector_lazy(round.connector())
     }
 
-    /// Whether something listens there.
-    pub(crate) async fn answers(&self) -> bool {
+    async fn answers(&self) -> bool {
         dial::tcp(&self.address).await.is_ok()
     }
 }

@@ -7,8 +7,8 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, JoinToken, Lease, Moved, Piece, Postgres, Recovered, Redeemed, RunRow,
-    Slice, Sqlite, Store, StoredAttempt, StoredTrial,
+    Account, Candidate, Commit, Committed, Contender, Drawn, Error, Held, Holder, JoinToken, Lease, Moved, Piece,
+    Postgres, Recovered, Redeemed, RunRow, Slice, Sqlite, Store, StoredAttempt, StoredTrial,
 };
 
 /// One of the engines with files or a server. The program contains its coordinator once for both.
@@ -24,23 +24,34 @@ impl Engine {
     pub fn is_postgres(address: &str) -> bool {
         ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme))
     }
+}
 
-    /// How long ago this coordinator last renewed its hold on a database. A file needs no renewal.
-    #[must_use]
-    pub fn silent_for(&self) -> Duration {
+/// A file is free when it is dropped, and not before.
+impl Held for Engine {
+    fn silent_for(&self) -> Option<Duration> {
         match self {
-            Self::Sqlite(_) => Duration::ZERO,
+            Self::Sqlite(_) => None,
             Self::Postgres(store) => store.silent_for(),
         }
     }
 
-    /// Lets the next coordinator open a database at once, instead of after the holder's silence. A file is free when it is
-    /// dropped.
-    pub async fn hand_over(&self) -> Result<(), Error> {
+    async fn hand_over(&self) -> Result<(), Error> {
         match self {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(store) => store.hand_over().await,
         }
+    }
+}
+
+impl Contender for Candidate {
+    type Store = Engine;
+
+    async fn look(&self) -> Result<Option<Holder>, Error> {
+        Candidate::look(self).await
+    }
+
+    async fn take(&self, name: &str, address: &str) -> Result<Engine, Error> {
+        Candidate::take(self, name, address).await.map(Engine::Postgres)
     }
 }
 

@@ -2,26 +2,34 @@
 //!
 //! The others are compared with it, and simulations run on it: a paused clock does not wait for a database's threads.
 
+mod duty;
 mod state;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState, trial::Past};
 use scenario::{Digest, RunId};
 
-use self::state::{Lost, Run, Session, State, index};
+use self::{
+    duty::Duty,
+    state::{Lost, Run, Session, State, index},
+};
 use crate::{
-    Account, Commit, Committed, Drawn, Error, JoinToken, Lease, Moved, Piece, Recovered, Redeemed, RunRow, Slice,
-    Store, StoredAttempt, StoredTrial, days, join_tokens, losses, ranges,
+    Account, Commit, Committed, Drawn, Error, Holder, JoinToken, Lease, Moved, Piece, Recovered, Redeemed, RunRow,
+    Slice, Store, StoredAttempt, StoredTrial, days, duty::taken_over, join_tokens, losses, ranges,
 };
 
-#[derive(Debug, Default)]
+/// A clone is the same store.
+#[derive(Debug, Clone, Default)]
 pub struct Memory {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
+    /// Of the coordinator that took it; `None` if it is not one of several.
+    epoch: Option<i64>,
 }
 
 impl Memory {
@@ -34,11 +42,59 @@ impl Memory {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// For a write. [`Error::Gone`] if another coordinator holds the store now.
+    fn writing(&self) -> Result<MutexGuard<'_, State>, Error> {
+        let state = self.state();
+        let is_fenced = state.duty.as_ref().is_some_and(|duty| !duty.is_of(self.epoch));
+        if is_fenced { Err(taken_over()) } else { Ok(state) }
+    }
+}
+
+/// The duty of the coordinator in charge. The caller reads the store's clock (`now`).
+impl Memory {
+    /// Who holds the store; `None` if nobody ever did.
+    #[must_use]
+    pub fn holder(&self, now: Duration) -> Option<Holder> {
+        self.state().duty.as_ref().map(|duty| duty.seen(now))
+    }
+
+    /// The same store for a coordinator that takes it over. Others cannot write from now on. [`Error::InUse`] if another one
+    /// holds it.
+    pub fn taken(&self, holder: &str, now: Duration) -> Result<Self, Error> {
+        let mut state = self.state();
+        let duty = Duty::taken(state.duty.as_ref(), holder, now)?;
+        let epoch = Some(duty.epoch());
+        state.duty = Some(duty);
+        Ok(Self { state: Arc::clone(&self.state), epoch })
+    }
+
+    /// Says where others reach the holder.
+    pub fn advertise(&self, address: &str) {
+        self.in_charge(|duty| duty.advertise(address));
+    }
+
+    /// Extends the hold. `false`: another coordinator has it, or it was given up.
+    #[must_use]
+    pub fn renew(&self, now: Duration) -> bool {
+        self.in_charge(|duty| duty.renew(now))
+    }
+
+    /// Gives it up.
+    pub fn give_up(&self) {
+        self.in_charge(Duty::give_up);
+    }
+
+    /// Changes the duty if this is its holder, and returns whether it is.
+    fn in_charge(&self, change: impl FnOnce(&mut Duty)) -> bool {
+        let mut state = self.state();
+        state.duty.as_mut().filter(|duty| duty.is_of(self.epoch)).map(change).is_some()
+    }
 }
 
 impl Store for Memory {
     async fn create_run(&self, run: &RunRow, plan: &[u8]) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         if let Some(there) = state.runs.get(&run.id) {
             let same = there.row.plan_digest == run.plan_digest;
             return if same { Ok(()) } else { Err(Error::Conflict(run.id.clone())) };
@@ -78,7 +134,7 @@ impl Store for Memory {
     }
 
     async fn set_state(&self, run: &RunId, state: RunState, ended_at: Option<i64>) -> Result<(), Error> {
-        let mut all = self.state();
+        let mut all = self.writing()?;
         let row = &mut all.run_mut(run)?.row;
         row.state = state;
         row.ended_at = ended_at;
@@ -86,12 +142,12 @@ impl Store for Memory {
     }
 
     async fn set_load_began(&self, run: &RunId, at: i64) -> Result<(), Error> {
-        self.state().run_mut(run)?.load_began_at = Some(at);
+        self.writing()?.run_mut(run)?.load_began_at = Some(at);
         Ok(())
     }
 
     async fn decide(&self, run: &RunId, decision: &Decision, moved: Moved) -> Result<(), Error> {
-        let mut all = self.state();
+        let mut all = self.writing()?;
         let run = all.run_mut(run)?;
         run.decisions.push(decision.clone());
         run.load_began_at = moved.load_began_at.or(run.load_began_at);
@@ -101,12 +157,12 @@ impl Store for Memory {
     }
 
     async fn set_runner(&self, run: &RunId, runner: &Runner) -> Result<(), Error> {
-        self.state().run_mut(run)?.runner = runner.clone();
+        self.writing()?.run_mut(run)?.runner = runner.clone();
         Ok(())
     }
 
     async fn open_session(&self, _worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         state.sessions.push(Session {
             token: token.clone(),
             seen: at,
@@ -123,7 +179,7 @@ impl Store for Memory {
     }
 
     async fn grant(&self, leases: &[Lease], _at: i64) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         for lease in leases {
             state.session(lease.session).ok_or(Error::SessionOver(lease.session))?;
             state.run(&lease.run)?;
@@ -145,7 +201,7 @@ impl Store for Memory {
     }
 
     async fn commit(&self, commit: &Commit, at: i64) -> Result<Committed, Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         let state = &mut *state;
         let Some(session) = index(commit.session).and_then(|at| state.sessions.get_mut(at)).filter(|one| !one.over)
         else {
@@ -207,7 +263,7 @@ impl Store for Memory {
     }
 
     async fn heartbeat(&self, session: u64, unsettled: Usd, begun: &[Lease], at: i64) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         let session = state.session_mut(session).ok_or(Error::SessionOver(session))?;
         (session.unsettled, session.seen) = (unsettled, at);
         session.begin(begun);
@@ -215,7 +271,7 @@ impl Store for Memory {
     }
 
     async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         state.session(session).ok_or(Error::SessionOver(session))?;
         let slice = state.ledger(run)?.raised(session, account, granted);
         state.run_mut(run)?.slices.insert(session, slice);
@@ -223,7 +279,7 @@ impl Store for Memory {
     }
 
     async fn draw(&self, limit: &str, day: i64, most: u64, ask: i64) -> Result<Drawn, Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         let given = state.days.entry((limit.to_owned(), day)).or_default();
         let (now, drawn) = days::draw(*given, most, ask);
         *given = now;
@@ -231,7 +287,7 @@ impl Store for Memory {
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         let Some(of) = state.session_mut(session) else { return Ok(()) };
         let live = std::mem::take(&mut of.leases);
         let mut given_up = Vec::new();
@@ -257,7 +313,7 @@ impl Store for Memory {
     }
 
     async fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         let run = state.run_mut(run)?;
         (run.row.state, run.row.ended_at, run.row.exhausted) = (RunState::Running, None, false);
         for number in again {
@@ -277,7 +333,7 @@ impl Store for Memory {
         begun: &[Lease],
         at: i64,
     ) -> Result<Vec<Lease>, Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         let Some(ended) = state.session_mut(session) else { return Ok(Vec::new()) };
         ended.over = true;
         ended.begin(begun);
@@ -367,7 +423,7 @@ impl Store for Memory {
     }
 
     async fn delete_run(&self, run: &RunId) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         let leases = state.sessions.iter().filter(|session| !session.over).flat_map(|session| session.leases.values());
         let held = leases.filter(|lease| lease.run == *run).any(|lease| !state.unfinished(lease).is_empty());
         if held || state.run(run)?.row.state == RunState::Running {
@@ -386,7 +442,7 @@ impl Store for Memory {
     }
 
     async fn sweep(&self, _limit: u32) -> Result<bool, Error> {
-        Ok(false)
+        self.writing().map(|_| false)
     }
 
     async fn pieces(&self, run: &RunId, asked: &[(u64, Piece)]) -> Result<Vec<Bytes>, Error> {

@@ -1,7 +1,7 @@
 //! The store of a fleet: a PostgreSQL database, version 14 or later, that outlives the machines of coordinators.
 //!
 //! One coordinator writes at a time: it holds a [`duty`] with an epoch, and each transaction first checks that epoch. Another
-//! one, a [`candidate`], takes the duty over when its holder has not renewed it for [`duty::TTL`]. This file maps the trait to
+//! one, a [`candidate`], takes the duty over when its holder has not renewed it for [`crate::duty::TTL`]. This file maps the trait to
 //! statements; each concern has its statements in a separate file.
 //!
 //! Lock order: the duty, the session, the run, then the rows of the run. Each method is one transaction. A method that lost
@@ -33,12 +33,11 @@ use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunS
 use scenario::{Digest, RunId};
 
 use crate::{
-    Account, Commit, Committed, Drawn, Error, Fault, JoinToken, Lease, Moved, Piece, Recovered, Redeemed, RunRow,
+    Account, Commit, Committed, Drawn, Error, Fault, Held, JoinToken, Lease, Moved, Piece, Recovered, Redeemed, RunRow,
     Schema, Slice, Store, StoredAttempt, StoredTrial,
 };
 
 pub use candidate::Candidate;
-pub use duty::{Hold, Holder};
 
 #[derive(Debug)]
 pub struct Postgres {
@@ -80,19 +79,16 @@ impl Postgres {
     pub async fn audit(&self) -> Result<Vec<Fault>, Error> {
         audit::read(&self.server.pool).await
     }
+}
 
-    /// Lets the next coordinator open the store at once. Later writes are refused.
-    pub async fn hand_over(&self) -> Result<(), Error> {
+impl Held for Postgres {
+    fn silent_for(&self) -> Option<Duration> {
+        Some(self.server.duty.term().silent_for())
+    }
+
+    async fn hand_over(&self) -> Result<(), Error> {
         self.server.duty.release(&self.server.pool).await
     }
-
-    /// How long ago this coordinator last renewed its hold. Beyond [`Postgres::TTL`] another one may have taken over.
-    #[must_use]
-    pub fn silent_for(&self) -> Duration {
-        self.server.duty.silent_for()
-    }
-
-    pub const TTL: Duration = duty::TTL;
 }
 
 impl Store for Postgres {
@@ -223,6 +219,6 @@ impl Store for Postgres {
     }
 
     async fn check(&self) -> Result<(), Error> {
-        self.server.duty.check()
+        self.server.duty.term().check()
     }
 }

@@ -1,23 +1,22 @@
 //! `gabfest coordinator`: hand out trials to workers over the network, until SIGTERM.
 
 mod advertised;
-mod follow;
-mod hold;
 mod keeper;
 mod open_store;
-mod standing;
+mod others;
 mod tls;
 
-use std::{path::PathBuf, pin::pin, time::Duration};
+use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use coordinator::{
-    Clock, Gate,
+    Clock, Gate, Office, Peer, Standing,
+    office::{self, Chores},
     service::{self, Front},
 };
 use tokio_util::sync::CancellationToken;
 
-use self::{follow::Peer, hold::Office, open_store::Opened, standing::Standing};
+use self::{open_store::Opened, others::Others};
 use crate::{
     args::Page,
     clock,
@@ -85,20 +84,21 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
     });
     let gate = authority.clone().map_or(Gate::Open, Gate::Certificates);
     let clock = Clock::new(clock::now_millis);
-    let (front, switch) = Front::new(gate.clone(), clock).await.context("failed to start the services")?;
+    let (front, switch) = Front::new(gate.clone(), clock.clone()).await.context("failed to start the services")?;
     let standing = Standing::new(switch);
     observed.serve(standing.health())?;
     if let Some(authority) = &authority {
-        tokio::spawn(tls::follow(std::sync::Arc::clone(authority)));
+        tokio::spawn(tls::follow(Arc::clone(authority)));
     }
     let incoming = incoming(listener, authority.clone(), standing.isolated());
     let stopped = drain.clone().cancelled_owned();
     let mut serving = tokio::spawn(service::server().serve_with_incoming_shutdown(front, incoming, stopped));
-    let (observers, drain_office) = (observed.observers(), drain.clone());
-    let office = Office { standing, gate, observers, keeper: args.keeper, drain: drain_office };
+    let keeper = args.keeper;
+    let chores = Chores::new(move |store, stop| Box::pin(keeper::keep(store, keeper.clone(), stop)));
+    let office = Office { standing, gate, clock, observers: observed.observers(), chores, drain: drain.clone() };
     let in_office = async {
         match opened {
-            Opened::File(store, _) => office.hold(*store).await.map(drop),
+            Opened::File(store, _) => office.hold(*store).await.map(drop).map_err(anyhow::Error::new),
             Opened::Database(candidate, place) => {
                 if authority.as_ref().is_some_and(|authority| authority.client().is_none()) {
                     say(
@@ -106,7 +106,14 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
                     );
                 }
                 let name = observed::instance();
-                Peer { candidate, office, authority, name, address: advertised, place }.serve().await
+                let world = Others { authority };
+                let served = Peer { contender: candidate, office, world, name, address: advertised }.serve().await;
+                served.map_err(|error| match error {
+                    office::Error::Take(error) => {
+                        anyhow::Error::new(error).context(format!("failed to open the store in {place}"))
+                    }
+                    error => anyhow::Error::new(error),
+                })
             }
         }
     };

@@ -13,10 +13,13 @@ use record::{
 };
 use scenario::{Digest, RunId};
 
+use super::duty::Duty;
 use crate::{AttemptEnd, Error, JoinToken, Lease, Ledger, Part, Piece, RunRow, Slice, StoredAttempt, StoredTrial};
 
 #[derive(Debug, Default)]
 pub(super) struct State {
+    /// `None`: nobody has ever held it.
+    pub(super) duty: Option<Duty>,
     pub(super) plans: BTreeMap<Digest, Bytes>,
     pub(super) runs: BTreeMap<RunId, Run>,
     /// The first has the id 1.

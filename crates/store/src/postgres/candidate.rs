@@ -4,11 +4,11 @@ use sqlx::PgPool;
 
 use super::{
     Postgres,
-    duty::{self, Duty, Holder},
+    duty::{self, Duty},
     open, schema,
     server::Server,
 };
-use crate::Error;
+use crate::{Error, Holder};
 
 #[derive(Debug, Clone)]
 pub struct Candidate {

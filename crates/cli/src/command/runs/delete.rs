@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use proto::v1;
 use record::summary::RunState;
 use scenario::RunId;
-use store::{Engine, Postgres, Store};
+use store::{Engine, Held as _, Postgres, Store};
 
 use crate::{
     client::{self, Client},

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use store::{Engine, Postgres, Schema, Sqlite};
+use store::{Engine, Held as _, Postgres, Schema, Sqlite};
 
 use crate::{
     command::store_files,

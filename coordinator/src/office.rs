@@ -1,85 +1,110 @@
 //! Being in charge: the coordinator on its store, until it is asked to stop or another one has taken over.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
-use anyhow::Context as _;
-use coordinator::{Clock, Config, Coordinator, Gate, Observers, service};
-use store::{Engine, Error, Postgres, Store as _};
+use futures_util::future::BoxFuture;
+use store::{Held, duty};
 use tokio::time::{sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use super::{
-    keeper::{self, EndedRuns},
-    standing::Standing,
+use crate::{
+    Clock, Config, Coordinator, Gate, Observers, Standing,
+    dispatcher::Error as DispatcherError,
+    service::{self, Place},
 };
-use crate::clock;
 
 /// Between two looks whether another coordinator has taken over.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 /// A holder that could not renew its hold for so long cannot know whether it is still in charge. What it leaves, the next one
 /// takes up.
-const STEPS_DOWN: Duration = Duration::from_secs(2 * Postgres::TTL.as_secs());
+const STEPS_DOWN: Duration = Duration::from_secs(2 * duty::TTL.as_secs());
 /// What one that was replaced may take to end: what it writes is refused anyway.
 const ENDS_WITHIN: Duration = Duration::from_secs(1);
-/// A database that does not answer lets its hold expire instead.
+/// A store that does not answer lets its hold expire instead.
 const HANDS_OVER_WITHIN: Duration = Duration::from_secs(5);
 
 /// What every term in charge needs.
-#[derive(Debug, Clone)]
-pub(super) struct Office {
-    pub(super) standing: Standing,
-    pub(super) gate: Gate,
-    pub(super) observers: Observers,
-    /// What happens to runs that ended.
-    pub(super) keeper: EndedRuns,
-    /// SIGTERM.
-    pub(super) drain: CancellationToken,
+#[derive(Debug)]
+pub struct Office<S> {
+    pub standing: Standing<S>,
+    pub gate: Gate,
+    pub clock: Clock,
+    pub observers: Observers,
+    pub chores: Chores<S>,
+    /// Asks it to stop.
+    pub drain: CancellationToken,
+}
+
+type Chore<S> = dyn Fn(Arc<S>, CancellationToken) -> BoxFuture<'static, ()> + Send + Sync;
+
+/// What else is done with the store while in charge, until the token is cancelled. It is dropped when the term ends.
+pub struct Chores<S>(Box<Chore<S>>);
+
+impl<S> Chores<S> {
+    pub fn new(chores: impl Fn(Arc<S>, CancellationToken) -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+        Self(Box::new(chores))
+    }
+}
+
+impl<S> fmt::Debug for Chores<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Chores")
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub enum Ended {
     /// It was asked to stop; the store is free.
     Drained,
     /// Another one is in charge, or may be.
     Replaced,
 }
 
-impl Office {
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("failed to open the store")]
+    Take(#[source] store::Error),
+    #[error("failed to start the coordinator")]
+    Start(#[source] DispatcherError),
+    #[error("failed to hand the store over")]
+    HandOver(#[source] store::Error),
+}
+
+impl<S: Held> Office<S> {
     /// Serves until the end of the term.
-    pub(super) async fn hold(&self, store: Engine) -> anyhow::Result<Ended> {
+    pub async fn hold(&self, store: S) -> Result<Ended, Error> {
         let store = Arc::new(store);
-        let clock = Clock::new(clock::now_millis);
-        let opened = Coordinator::open(Arc::clone(&store), Config::default(), clock, self.observers.clone()).await;
+        let opened =
+            Coordinator::open(Arc::clone(&store), Config::default(), self.clock.clone(), self.observers.clone()).await;
         let (coordinator, handle) = match opened {
             Ok(opened) => opened,
-            Err(error) => match lost(&store).await {
+            Err(error) => match lost(&*store).await {
                 Some(reason) => {
                     tracing::warn!(%error, reason, "the runs could not be continued here");
                     return Ok(Ended::Replaced);
                 }
-                None => return Err(error).context("failed to start the coordinator"),
+                None => return Err(Error::Start(error)),
             },
         };
         let routes = service::routes(handle.clone(), &self.gate).prepare();
-        self.standing.is_in_charge(handle, service::Place::Here(routes)).await;
+        self.standing.is_in_charge(handle, Place::Here(routes)).await;
         let stop = CancellationToken::new();
-        // An export that is not whole is made again by the next coordinator.
-        let keeper =
-            AbortOnDropHandle::new(tokio::spawn(keeper::keep(Arc::clone(&store), self.keeper.clone(), stop.clone())));
+        // What is not done is done again by the next coordinator.
+        let chores = AbortOnDropHandle::new(tokio::spawn((self.chores.0)(Arc::clone(&store), stop.clone())));
         let mut running = pin!(coordinator.run(stop.clone()));
         let reason = tokio::select! {
             () = &mut running => Some("the coordinator has ended".to_owned()),
             () = self.drain.cancelled() => None,
-            reason = watched(&store) => Some(reason),
+            reason = watched(&*store) => Some(reason),
         };
         let why = if reason.is_some() { "another coordinator is in charge" } else { "this coordinator is stopping" };
-        self.standing.sends(service::Place::Nowhere(why.to_owned()));
+        self.standing.sends(Place::Nowhere(why.to_owned()));
         stop.cancel();
-        drop(keeper);
+        drop(chores);
         let Some(reason) = reason else {
             running.await;
             let handed = timeout(HANDS_OVER_WITHIN, store.hand_over()).await;
-            handed.unwrap_or(Ok(())).context("failed to hand the store over")?;
+            handed.unwrap_or(Ok(())).map_err(Error::HandOver)?;
             return Ok(Ended::Drained);
         };
         tracing::warn!(reason, "this coordinator is no longer in charge");
@@ -91,7 +116,7 @@ impl Office {
 }
 
 /// Returns when the store is lost, with the reason.
-async fn watched(store: &Engine) -> String {
+async fn watched(store: &impl Held) -> String {
     loop {
         sleep(BETWEEN_LOOKS).await;
         if let Some(reason) = lost(store).await {
@@ -100,17 +125,14 @@ async fn watched(store: &Engine) -> String {
     }
 }
 
-/// A folder that is gone is reported by the runs that cannot be kept.
-async fn lost(store: &Engine) -> Option<String> {
-    if matches!(store, Engine::Sqlite(_)) {
-        return None;
-    }
-    let silent = store.silent_for();
+/// A store that nobody else can take is never lost. A folder that is gone is reported by the runs that cannot be kept.
+async fn lost(store: &impl Held) -> Option<String> {
+    let silent = store.silent_for()?;
     if silent > STEPS_DOWN {
         return Some(format!("the store has not answered for {} s", silent.as_secs()));
     }
     match store.check().await {
-        Err(error @ Error::Gone(_)) => Some(error.to_string()),
+        Err(error @ store::Error::Gone(_)) => Some(error.to_string()),
         _ => None,
     }
 }

@@ -2,20 +2,21 @@
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::Context as _;
-use coordinator::{Elsewhere, service::Place};
-use pki::Authority;
-use store::{Candidate, Engine, Error, Hold, Holder, Postgres};
+use store::{Contender, Hold, Holder};
 use tokio::time::{Instant, sleep, timeout};
+use tonic::transport::Channel;
 
-use super::hold::{Ended, Office};
-use crate::{remote::Between, stdout};
+use crate::{
+    Elsewhere,
+    office::{Ended, Error, Office},
+    service::Place,
+};
 
-/// Between two looks at the database: a part of the time without a coordinator when one is killed.
+/// Between two looks at the store: a part of the time without a coordinator when one is killed.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 const LOOKS_WITHIN: Duration = Duration::from_secs(2);
 const TAKES_WITHIN: Duration = Duration::from_secs(30);
-/// After the database was away its holder gets so long to renew its hold: it is probably there.
+/// After the store was away its holder gets so long to renew its hold: it is probably there.
 const HOLDER_FIRST: Duration = Duration::from_secs(1);
 /// Shorter absences of the store change nothing.
 const AWAY: Duration = Duration::from_secs(2);
@@ -23,25 +24,49 @@ const AWAY: Duration = Duration::from_secs(2);
 const ISOLATED: Duration = Duration::from_secs(4);
 
 /// A coordinator of several.
-pub(super) struct Peer {
-    pub(super) candidate: Candidate,
-    pub(super) office: Office,
-    pub(super) authority: Option<Arc<Authority>>,
+#[derive(Debug)]
+pub struct Peer<C: Contender, W> {
+    pub contender: C,
+    pub office: Office<C::Store>,
+    pub world: W,
     /// Of this coordinator, for others: its name, and the URL where they reach it.
-    pub(super) name: String,
-    pub(super) address: String,
-    /// Of the store, for people.
-    pub(super) place: String,
+    pub name: String,
+    pub address: String,
+}
+
+/// What a coordinator of several needs of the world around it.
+pub trait World: Send + Sync {
+    type Way: Way;
+
+    /// The way to the coordinator at this URL, or why there is none.
+    fn way_to(&self, address: &str) -> Result<Self::Way, String>;
+
+    fn tell(&self, news: News<'_>);
+}
+
+/// The way to another coordinator.
+pub trait Way: Clone + Send + Sync + 'static {
+    /// A channel that connects when it is used.
+    fn channel(&self) -> Channel;
+
+    /// Whether something listens there.
+    fn answers(&self) -> impl Future<Output = bool> + Send;
+}
+
+/// For the operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News<'a> {
+    InCharge,
+    Relaying { name: &'a str, address: &'a str },
 }
 
 /// What it knows of the one in charge.
-#[derive(Default)]
-struct Known {
+struct Known<Way> {
     holder: Option<Holder>,
-    between: Option<Between>,
+    way: Option<Way>,
 }
 
-/// Whether the database answers.
+/// Whether the store answers.
 struct Contact {
     /// Since when it does not.
     lost: Option<Instant>,
@@ -49,12 +74,12 @@ struct Contact {
     back: Option<Instant>,
 }
 
-impl Peer {
+impl<C: Contender, W: World> Peer<C, W> {
     /// In charge or not, until it is asked to stop.
-    pub(super) async fn serve(self) -> anyhow::Result<()> {
+    pub async fn serve(self) -> Result<(), Error> {
         while let Some(store) = self.follow().await? {
-            stdout::line("in charge of the runs")?;
-            if self.office.hold(Engine::Postgres(store)).await? == Ended::Drained {
+            self.world.tell(News::InCharge);
+            if self.office.hold(store).await? == Ended::Drained {
                 break;
             }
         }
@@ -62,13 +87,13 @@ impl Peer {
     }
 
     /// Until it is in charge; `None`: it was asked to stop.
-    async fn follow(&self) -> anyhow::Result<Option<Postgres>> {
-        let mut known = Known::default();
+    async fn follow(&self) -> Result<Option<C::Store>, Error> {
+        let mut known = Known { holder: None, way: None };
         let mut contact = Contact { lost: None, back: None };
         loop {
-            let looked = match timeout(LOOKS_WITHIN, self.candidate.look()).await {
+            let looked = match timeout(LOOKS_WITHIN, self.contender.look()).await {
                 Ok(looked) => looked,
-                Err(_) => Err(Error::Unavailable(format!("no answer within {} s", LOOKS_WITHIN.as_secs()))),
+                Err(_) => Err(store::Error::Unavailable(format!("no answer within {} s", LOOKS_WITHIN.as_secs()))),
             };
             match looked {
                 Ok(seen) => {
@@ -82,7 +107,7 @@ impl Peer {
                         return Ok(Some(store));
                     }
                     if let Some(holder) = seen {
-                        self.relay_to(&mut known, holder)?;
+                        self.relay_to(&mut known, holder);
                     }
                 }
                 Err(error) => contact.is_lost(&error),
@@ -95,59 +120,52 @@ impl Peer {
         }
     }
 
-    async fn take(&self, contact: &mut Contact) -> anyhow::Result<Option<Postgres>> {
-        let taken = timeout(TAKES_WITHIN, self.candidate.take(&self.name, &self.address)).await;
-        match taken.unwrap_or_else(|_| Err(Error::Unavailable("no answer".to_owned()))) {
+    async fn take(&self, contact: &mut Contact) -> Result<Option<C::Store>, Error> {
+        let taken = timeout(TAKES_WITHIN, self.contender.take(&self.name, &self.address)).await;
+        match taken.unwrap_or_else(|_| Err(store::Error::Unavailable("no answer".to_owned()))) {
             Ok(store) => Ok(Some(store)),
             // Another one was faster.
-            Err(Error::InUse(_)) => Ok(None),
-            Err(error @ Error::Unavailable(_)) => {
+            Err(store::Error::InUse(_)) => Ok(None),
+            Err(error @ store::Error::Unavailable(_)) => {
                 contact.is_lost(&error);
                 Ok(None)
             }
-            Err(error) => Err(error).with_context(|| format!("failed to open the store in {}", self.place)),
+            Err(error) => Err(Error::Take(error)),
         }
     }
 
-    fn relay_to(&self, known: &mut Known, holder: Holder) -> anyhow::Result<()> {
+    fn relay_to(&self, known: &mut Known<W::Way>, holder: Holder) {
         let same = |before: &Holder| (before.epoch, &before.address) == (holder.epoch, &holder.address);
         if known.holder.as_ref().is_some_and(same) {
-            return Ok(());
+            return;
         }
         let Holder { name, address, .. } = &holder;
-        let between = match address.as_str() {
-            _ if *name == self.name => Err(anyhow::anyhow!("nobody is in charge yet")),
-            "" => Err(anyhow::anyhow!("the coordinator in charge, {name}, names no address (--advertise)")),
-            address => Between::new(address, self.authority.clone()),
+        let way = match address.as_str() {
+            _ if *name == self.name => Err("nobody is in charge yet".to_owned()),
+            "" => Err(format!("the coordinator in charge, {name}, names no address (--advertise)")),
+            address => self.world.way_to(address),
         };
-        let place = between.as_ref().map_err(|error| format!("{error:#}")).and_then(|between| {
-            let (between, address) = (between.clone(), address.clone());
-            // The address was read before.
-            let channel = between.channel().map_err(|error| format!("{error:#}"))?;
-            Ok(Place::Elsewhere(Arc::new(Elsewhere::new(address, move || {
-                between.channel().unwrap_or_else(|_| channel.clone())
-            }))))
-        });
-        match place {
-            Ok(place) => {
-                stdout::line(&format!("relaying to coordinator {name} at {address}, which is in charge"))?;
-                self.office.standing.sends(place);
+        match &way {
+            Ok(way) => {
+                self.world.tell(News::Relaying { name, address });
+                let way = way.clone();
+                let there = Elsewhere::new(address, move || way.channel());
+                self.office.standing.sends(Place::Elsewhere(Arc::new(there)));
             }
             Err(reason) => {
                 tracing::warn!(reason, holder = name, "calls cannot be relayed");
-                self.office.standing.sends(Place::Nowhere(reason));
+                self.office.standing.sends(Place::Nowhere(reason.clone()));
             }
         }
-        *known = Known { between: between.ok(), holder: Some(holder) };
-        Ok(())
+        *known = Known { way: way.ok(), holder: Some(holder) };
     }
 
     /// Ready while it reaches the store or the coordinator in charge.
-    async fn tell(&self, known: &Known, contact: &Contact) {
+    async fn tell(&self, known: &Known<W::Way>, contact: &Contact) {
         let away = contact.lost.map(|since| since.elapsed()).filter(|away| *away >= AWAY);
         let Some(away) = away else { return self.office.standing.waits(None, false).await };
-        let reached = match &known.between {
-            Some(between) => between.answers().await,
+        let reached = match &known.way {
+            Some(way) => way.answers().await,
             None => false,
         };
         let trouble = (!reached).then(|| "neither the store nor a coordinator in charge answers".to_owned());
@@ -157,7 +175,7 @@ impl Peer {
 }
 
 impl Contact {
-    fn is_lost(&mut self, error: &Error) {
+    fn is_lost(&mut self, error: &store::Error) {
         if self.lost.is_none() {
             tracing::warn!(%error, "the store does not answer");
             self.lost = Some(Instant::now());
