@@ -452,14 +452,14 @@ impl Store for Memory {
     }
 
     async fn add_join_token(&self, token: &JoinToken, at: i64) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         state.join_tokens.retain(|_, (token, _)| token.expires_at >= at - join_tokens::KEPT_MILLIS);
         state.join_tokens.entry(token.digest.clone()).or_insert((token.clone(), false));
         Ok(())
     }
 
     async fn redeem(&self, token: &Digest, at: i64) -> Result<Redeemed, Error> {
-        let mut state = self.state();
+        let mut state = self.writing()?;
         let mut stored = state.join_tokens.get_mut(token);
         let columns = stored.as_deref().map(|(token, used)| (token.role.clone(), token.expires_at, *used));
         let redeemed = join_tokens::redeem(columns, at);

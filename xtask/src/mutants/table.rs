@@ -114,8 +114,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             // The pings of HTTP/2 find a silent coordinator too.
             Edit {
                 file: "crates/cli/tests/simulation/network.rs",
-                find: "keep_alive_timeout(Duration::from_secs(20))",
-                replace: "keep_alive_timeout(Duration::from_secs(2_000))",
+                find: "keep_alive_timeout(Duration::from_secs(patience))",
+                replace: "keep_alive_timeout(Duration::from_secs(patience * 100))",
             },
         ],
     },

@@ -8,9 +8,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-use turmoil::net::TcpStream;
+
+use crate::{machine::Sockets, process};
 
 /// What cuts the connections of one worker.
 #[derive(Debug, Default)]
@@ -30,15 +31,15 @@ impl Cuts {
         std::mem::take(&mut state.broken).cancel();
     }
 
-    pub(crate) async fn connect(&self, to: (&str, u16)) -> io::Result<Breakable> {
+    pub(crate) async fn connect(&self, sockets: &Sockets, to: &str) -> io::Result<Breakable> {
         let broken = {
             let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if turmoil::sim_elapsed().unwrap_or_default() < state.refused_until {
+            if process::now() < state.refused_until {
                 return Err(io::ErrorKind::ConnectionRefused.into());
             }
             state.broken.clone()
         };
-        let stream = TcpStream::connect(to).await?;
+        let stream = sockets.connect(to).await?;
         Ok(Breakable { stream, broken: Box::pin(broken.cancelled_owned()) })
     }
 }
@@ -46,7 +47,7 @@ impl Cuts {
 /// A connection that can be cut.
 #[derive(Debug)]
 pub(crate) struct Breakable {
-    stream: TcpStream,
+    stream: DuplexStream,
     broken: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 

@@ -1,4 +1,4 @@
-//! The store in memory, slower and less reliable on demand.
+//! The store in memory, slower and less reliable on demand, as each coordinator reaches it.
 
 use std::{
     fmt::Debug,
@@ -9,13 +9,13 @@ use std::{
 use record::{Usd, call::Spend, decision::Decision, runner::Runner, summary::RunState};
 use scenario::{Digest, RunId};
 use store::{
-    Account, Commit, Committed, Drawn, Error, JoinToken, Lease, Memory, Moved, Piece, Recovered, Redeemed, RunRow,
-    Slice, Store, StoredAttempt, StoredTrial,
+    Account, Commit, Committed, Contender, Drawn, Error, Held, Holder, JoinToken, Lease, Memory, Moved, Piece,
+    Recovered, Redeemed, RunRow, Slice, Store, StoredAttempt, StoredTrial,
+    duty::{Renew, Term},
 };
-
 use tokio_util::bytes::Bytes;
 
-use crate::{chance::Chance, events::Events};
+use crate::{chance::Chance, events::Events, process::now};
 
 /// One call in so many fails while the store is unreliable.
 const FAILS: u64 = 10;
@@ -24,8 +24,17 @@ const LONGEST_STALL: u64 = 2_000;
 #[derive(Debug)]
 pub(crate) struct FaultyStore {
     store: Memory,
+    way: Way,
+    /// Of the coordinator in charge, of several.
+    term: Option<Term>,
+}
+
+/// A coordinator's way to it.
+#[derive(Debug, Clone)]
+struct Way {
+    coordinator: usize,
     events: Arc<Events>,
-    faults: Mutex<Faults>,
+    faults: Arc<Mutex<Faults>>,
 }
 
 #[derive(Debug)]
@@ -33,6 +42,8 @@ struct Faults {
     chance: Chance,
     stalls_until: Duration,
     fails_until: Duration,
+    /// For each coordinator.
+    away_until: Vec<Duration>,
 }
 
 /// When a call fails.
@@ -45,27 +56,51 @@ enum Fails {
 }
 
 impl FaultyStore {
-    pub(crate) fn new(seed: u64, events: Arc<Events>) -> Self {
-        let faults = Faults { chance: Chance::new(!seed), stalls_until: Duration::ZERO, fails_until: Duration::ZERO };
-        Self { store: Memory::new(), events, faults: Mutex::new(faults) }
+    pub(crate) fn new(seed: u64, coordinators: usize, events: Arc<Events>) -> Self {
+        let faults = Faults {
+            chance: Chance::new(!seed),
+            stalls_until: Duration::ZERO,
+            fails_until: Duration::ZERO,
+            away_until: vec![Duration::ZERO; coordinators],
+        };
+        let way = Way { coordinator: 0, events, faults: Arc::new(Mutex::new(faults)) };
+        Self { store: Memory::new(), way, term: None }
+    }
+
+    /// As this coordinator reaches it.
+    pub(crate) fn reached_by(&self, coordinator: usize) -> Self {
+        Self { store: self.store.clone(), way: Way { coordinator, ..self.way.clone() }, term: None }
     }
 
     pub(crate) fn stall_until(&self, end: Duration) {
-        let mut faults = self.faults.lock().unwrap();
+        let mut faults = self.way.faults.lock().unwrap();
         faults.stalls_until = faults.stalls_until.max(end);
     }
 
     pub(crate) fn fail_until(&self, end: Duration) {
-        let mut faults = self.faults.lock().unwrap();
+        let mut faults = self.way.faults.lock().unwrap();
         faults.fails_until = faults.fails_until.max(end);
     }
 
+    /// Until then the coordinator's calls wait; after that they arrive.
+    pub(crate) fn be_away_until(&self, coordinator: usize, end: Duration) {
+        let mut faults = self.way.faults.lock().unwrap();
+        faults.away_until[coordinator] = faults.away_until[coordinator].max(end);
+    }
+
     async fn meet(&self, what: (&'static str, impl Debug)) -> Result<Fails, Error> {
-        self.events.add(&what);
+        self.way.events.add(&(self.way.coordinator, what));
+        self.way.disturb().await
+    }
+}
+
+impl Way {
+    async fn disturb(&self) -> Result<Fails, Error> {
         let (stall, fails) = {
             let mut faults = self.faults.lock().unwrap();
-            let now = turmoil::sim_elapsed().unwrap_or_default();
-            let stall = (now < faults.stalls_until).then(|| faults.chance.time(0, LONGEST_STALL));
+            let now = now();
+            let away = faults.away_until[self.coordinator].checked_sub(now);
+            let stall = (now < faults.stalls_until).then(|| faults.chance.time(0, LONGEST_STALL)).max(away);
             let fails = match now < faults.fails_until && faults.chance.one_in(FAILS) {
                 false => Fails::Never,
                 true if faults.chance.one_in(2) => Fails::Before,
@@ -91,6 +126,50 @@ fn answer<T>(fails: Fails, done: Result<T, Error>) -> Result<T, Error> {
 /// What tells leases apart.
 fn said(leases: &[Lease]) -> Vec<(u64, u64, u64, u32)> {
     leases.iter().map(|lease| (lease.session, lease.trials.start, lease.trials.end, lease.epoch)).collect()
+}
+
+impl Contender for FaultyStore {
+    type Store = Self;
+
+    async fn look(&self) -> Result<Option<Holder>, Error> {
+        let fails = self.way.disturb().await?;
+        answer(fails, Ok(self.store.holder(now())))
+    }
+
+    async fn take(&self, name: &str, address: &str) -> Result<Self, Error> {
+        let fails = self.meet(("take", name)).await?;
+        let store = answer(fails, self.store.taken(name, now()))?;
+        let renewal = Renewal { store: store.clone(), way: self.way.clone() };
+        let taken = Self { store, way: self.way.clone(), term: Some(Term::begin(renewal)) };
+        let fails = taken.meet(("advertise", address)).await?;
+        taken.store.advertise(address);
+        answer(fails, Ok(taken))
+    }
+}
+
+struct Renewal {
+    store: Memory,
+    way: Way,
+}
+
+impl Renew for Renewal {
+    async fn renew(&mut self) -> Result<bool, Error> {
+        let fails = self.way.disturb().await?;
+        answer(fails, Ok(self.store.renew(now())))
+    }
+}
+
+impl Held for FaultyStore {
+    fn silent_for(&self) -> Option<Duration> {
+        self.term.as_ref().map(Term::silent_for)
+    }
+
+    async fn hand_over(&self) -> Result<(), Error> {
+        self.term.iter().for_each(Term::end);
+        let fails = self.meet(("hand_over", ())).await?;
+        self.store.give_up();
+        answer(fails, Ok(()))
+    }
 }
 
 impl Store for FaultyStore {
@@ -244,5 +323,9 @@ impl Store for FaultyStore {
     async fn sweep(&self, limit: u32) -> Result<bool, Error> {
         let fails = self.meet(("sweep", ())).await?;
         answer(fails, self.store.sweep(limit).await)
+    }
+
+    async fn check(&self) -> Result<(), Error> {
+        self.term.as_ref().map_or(Ok(()), Term::check)
     }
 }

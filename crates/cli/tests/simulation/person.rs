@@ -12,7 +12,10 @@ use serde_json::Value;
 use tokio::time::{sleep, timeout};
 use tonic::transport::Channel;
 
-use crate::{network, staff};
+use crate::{
+    machine::{self, Sockets},
+    network, staff,
+};
 
 pub(crate) const RUN: &str = "20261121-030000-0001";
 /// 2026-11-21T03:00:00Z
@@ -34,9 +37,16 @@ pub(crate) struct Seen {
 }
 
 /// Submits `plan` and leaves what it saw of its end in `seen`. `budget`: the first one, in nano-dollars.
-pub(crate) async fn follow(plan: Plan, budget: Option<i64>, seen: Arc<Mutex<Option<Seen>>>) -> turmoil::Result {
-    let mut people =
-        RunsClient::new(network::channel(Arc::default())).max_decoding_message_size(proto::MAX_MESSAGE_BYTES);
+pub(crate) async fn follow(
+    coordinators: usize,
+    plan: Plan,
+    budget: Option<i64>,
+    seen: Arc<Mutex<Option<Seen>>>,
+) -> turmoil::Result {
+    let (sockets, asks) = Sockets::new();
+    tokio::task::spawn_local(machine::serve(asks));
+    let channel = network::channel(sockets, coordinators, Arc::default());
+    let mut people = RunsClient::new(channel).max_decoding_message_size(proto::MAX_MESSAGE_BYTES);
     let request = v1::SubmitRequest {
         run: RUN.to_owned(),
         plan: plan.to_json().into_bytes().into(),

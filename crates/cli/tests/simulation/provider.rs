@@ -12,7 +12,7 @@ use llm::{
     chat::{Reply, Request},
 };
 
-use crate::events::Events;
+use crate::{events::Events, process};
 
 /// What a 429 asks for.
 pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -86,7 +86,7 @@ impl Named for Provider {
 #[async_trait::async_trait]
 impl Call<Request> for Provider {
     async fn ask(&self, request: &Request) -> Result<Reply, Error> {
-        let now = turmoil::sim_elapsed().unwrap_or_default();
+        let now = process::now();
         let context = &request.context;
         self.ledger.events.add(&("asked", self.worker, &context.trial, context.attempt, context.turn));
         let mut hasher = DefaultHasher::new();

@@ -6,14 +6,18 @@ use crate::chance::Chance;
 
 /// Faults begin in this time; then everything heals.
 const FAULTY: u64 = 60_000;
-/// Makes another seed.
+/// Each makes another seed.
 const CUTS: u64 = 1 << 63;
+const COORDINATORS: u64 = 1 << 62;
+const PAUSES: u64 = 1 << 61;
 const MOST_TALKS: u32 = 24;
 const MOST_QUESTIONS: u32 = 80;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Script {
     pub(crate) seed: u64,
+    /// Of several, one is in charge.
+    pub(crate) coordinators: usize,
     /// The slots of each worker.
     pub(crate) workers: Vec<u32>,
     pub(crate) repeats: u32,
@@ -29,12 +33,12 @@ pub(crate) struct Script {
     pub(crate) faults: Vec<(Duration, Fault)>,
 }
 
-/// Workers by their place.
+/// Workers and coordinators by their place. A worker's network is to every coordinator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Killed, and started again after so long.
     KillWorker(usize, Duration),
-    KillCoordinator(Duration),
+    KillCoordinator(usize, Duration),
     /// No message arrives on either way.
     Partition(usize, Duration),
     /// No message of the worker arrives; the coordinator's do.
@@ -57,6 +61,15 @@ pub(crate) enum Fault {
     ClockStep(i64),
     /// Finishes what it plays and leaves; another worker takes its place after so long.
     Drain(usize, Duration),
+    /// No message of one coordinator arrives at another.
+    Apart(Duration),
+    /// The coordinator does not reach the store; what it has asked arrives after so long.
+    StoreAway(usize, Duration),
+    /// The worker's connections break, and the next ones are to another coordinator.
+    Move(usize),
+    /// Stopped, and continued after so long.
+    PauseWorker(usize, Duration),
+    PauseCoordinator(usize, Duration),
 }
 
 impl Script {
@@ -78,14 +91,40 @@ impl Script {
             let worker = of_cuts.below(workers.len() as u64) as usize;
             (of_cuts.time(500, FAULTY), Fault::Cut(worker, lasts(&mut of_cuts)))
         }));
+        let mut of_coordinators = Chance::new(seed ^ COORDINATORS);
+        let coordinators = if of_coordinators.one_in(3) { 2 } else { 1 };
+        if coordinators > 1 {
+            faults.extend((0..of_coordinators.between(1, 6)).map(|_| {
+                let at = of_coordinators.time(500, FAULTY);
+                (at, Fault::of_coordinators(&mut of_coordinators, coordinators as u64, workers.len() as u64))
+            }));
+        }
+        let mut of_pauses = Chance::new(seed ^ PAUSES);
+        if of_pauses.one_in(3) {
+            faults.extend((0..of_pauses.between(1, 3)).map(|_| {
+                let at = of_pauses.time(500, FAULTY);
+                (at, Fault::of_pauses(&mut of_pauses, coordinators as u64, workers.len() as u64))
+            }));
+        }
         faults.sort_by_key(|(at, _)| *at);
-        Self { seed, workers, repeats: repeats as u32, talks, latency, requests_per_minute, budget, faults }
+        Self {
+            seed,
+            coordinators,
+            workers,
+            repeats: repeats as u32,
+            talks,
+            latency,
+            requests_per_minute,
+            budget,
+            faults,
+        }
     }
 
     /// A fleet without faults that plays at least what every script plays.
     pub(crate) fn undisturbed(talks: bool) -> Self {
         Self {
             seed: 0,
+            coordinators: 1,
             workers: vec![8, 8],
             repeats: if talks { MOST_TALKS } else { MOST_QUESTIONS },
             talks,
@@ -113,7 +152,7 @@ impl Fault {
         let lasts = lasts(chance);
         match chance.below(14) {
             0 | 1 => Self::KillWorker(worker, lasts),
-            2 | 3 => Self::KillCoordinator(lasts),
+            2 | 3 => Self::KillCoordinator(0, lasts),
             4 => Self::Partition(worker, lasts),
             5 => Self::Mute(worker, lasts),
             6 => Self::Deaf(worker, lasts),
@@ -127,11 +166,31 @@ impl Fault {
         }
     }
 
+    /// A fault that needs several coordinators.
+    fn of_coordinators(chance: &mut Chance, coordinators: u64, workers: u64) -> Self {
+        let (coordinator, worker) = (chance.below(coordinators) as usize, chance.below(workers) as usize);
+        let lasts = lasts(chance);
+        match chance.below(6) {
+            0 => Self::KillCoordinator(coordinator, lasts),
+            1 => Self::Apart(lasts),
+            2 => Self::Move(worker),
+            3 => Self::StoreAway(coordinator, lasts),
+            // Around the times of a hold: 3 s until another one may take it, 6 s until its holder steps down.
+            _ => Self::StoreAway(coordinator, chance.time(2_500, 8_000)),
+        }
+    }
+
+    fn of_pauses(chance: &mut Chance, coordinators: u64, workers: u64) -> Self {
+        let (coordinator, worker) = (chance.below(coordinators) as usize, chance.below(workers) as usize);
+        let lasts = lasts(chance);
+        if chance.one_in(2) { Self::PauseWorker(worker, lasts) } else { Self::PauseCoordinator(coordinator, lasts) }
+    }
+
     /// The name without its figures.
     pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::KillWorker(..) => "kill a worker",
-            Self::KillCoordinator(_) => "kill the coordinator",
+            Self::KillCoordinator(..) => "kill the coordinator",
             Self::Partition(..) => "partition",
             Self::Mute(..) => "mute",
             Self::Deaf(..) => "deaf",
@@ -143,6 +202,11 @@ impl Fault {
             Self::Storm(_) => "storm",
             Self::ClockStep(_) => "clock step",
             Self::Drain(..) => "drain",
+            Self::Apart(_) => "coordinators apart",
+            Self::StoreAway(..) => "store away",
+            Self::Move(_) => "move",
+            Self::PauseWorker(..) => "pause a worker",
+            Self::PauseCoordinator(..) => "pause a coordinator",
         }
     }
 }
