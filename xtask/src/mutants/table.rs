@@ -226,6 +226,24 @@ pub(super) const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
+        name: "a hold is taken before it is over",
+        guarantee: "duty: one coordinator is in charge",
+        edits: &[Edit {
+            file: "crates/store/src/memory/duty.rs",
+            find: "Some(until) if until < now =>",
+            replace: "Some(until) if until < now + TTL =>",
+        }],
+    },
+    Mutant {
+        name: "two coordinators are in charge",
+        guarantee: "duty: one coordinator is in charge",
+        edits: &[Edit {
+            file: "crates/store/src/memory/duty.rs",
+            find: "Some(duty) => (duty.epoch + 1, duty.address.clone()),",
+            replace: "Some(duty) => (duty.epoch, duty.address.clone()),",
+        }],
+    },
+    Mutant {
         name: "a killed worker poisons its trials",
         guarantee: "poison: killed workers poison no innocents",
         edits: &[Edit {
