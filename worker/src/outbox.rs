@@ -37,6 +37,9 @@ use crate::{admission::Admission, record_redaction};
 const FULL_BYTES: usize = 16 << 20;
 /// A batch is closed at this size.
 const BATCH_BYTES: usize = 256 << 10;
+/// While so many batches are not acknowledged, results wait for a larger one: a slow disk takes its time for each commit,
+/// however small.
+const MOST_WAITING: usize = 2;
 
 /// An attempt: which trial of which run, and its fencing token.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -257,6 +260,9 @@ impl Outbox {
         state.given = state.given.max(sequence.min(state.last_sequence));
         self.admission.set_full(state.bytes >= FULL_BYTES);
         self.metrics.unacknowledged(state.ended());
+        drop(state);
+        // Results may have waited for it.
+        self.something.notify_one();
     }
 
     /// Attempts that have ended and are not committed. The worker still holds them.
@@ -280,7 +286,7 @@ impl Outbox {
 
     fn has_something(&self) -> bool {
         let state = self.lock();
-        state.has_closed() || !state.pending.is_empty()
+        state.has_closed() || state.may_close() && !state.pending.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

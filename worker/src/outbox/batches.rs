@@ -5,13 +5,18 @@ use std::collections::BTreeSet;
 use proto::v1;
 use scenario::RunId;
 
-use super::{Attempt, Closed, State, attempt_of, refusals};
+use super::{Attempt, Closed, MOST_WAITING, State, attempt_of, refusals};
 use crate::purse;
 
 impl State {
     /// Whether a batch waits for the stream.
     pub(super) fn has_closed(&self) -> bool {
         self.last_sequence > self.given
+    }
+
+    /// Whether a batch may be closed before it is full.
+    pub(super) fn may_close(&self) -> bool {
+        self.closed.len() < MOST_WAITING
     }
 
     /// Trials whose end is not acknowledged.
@@ -22,7 +27,7 @@ impl State {
 
     /// The next batch for the stream, which counts as given from now on.
     pub(super) fn give(&mut self) -> Option<&v1::Batch> {
-        if !self.has_closed() {
+        if !self.has_closed() && self.may_close() {
             self.close_all();
         }
         let first = self.closed.front()?.batch.sequence;

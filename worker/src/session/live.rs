@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
     ///   time to wait for.
     /// - `words.reserve()` is always ready while the channel has room, so it is asked only when there is something to
     ///   send. Heartbeats and releases go at once; batches go while `outgoing` flushes and the pipe has room.
-    /// - `outbox.wait()` is ready as long as the outbox holds anything. It runs only while no flush is planned or under
+    /// - `outbox.wait()` is ready as long as the outbox has a batch to give. It runs only while no flush is planned or under
     ///   way, and plans one (`flush_at`), so that the results of the next 50 ms share a batch.
     /// - The time of the next claim only wakes the loop; [`Self::catch_up`] makes the claim. Without its guard a time in
     ///   the past would wake it for ever. The same holds for the drain, which stays cancelled once it is.
