@@ -84,7 +84,11 @@ pub(crate) fn play(seed: u64, place: &Place, calm: &Calm) -> anyhow::Result<Outc
     });
     let before = std::iter::once("env".into()).chain(assigned).collect();
     let mut fleet = Fleet::new(place, "slow-disk", &MIXED, Setup { before, ..storm::setup(seed) })?;
-    let mut outcome = play::play(&mut fleet, Outcome::new("slow disk", script::one_of_each_kill(calm.took)), calm)?;
+    // Each batch of leases and of results waits for the disk, which is about one wait for a trial.
+    let waits = TAKES * u32::try_from(calm.trials).unwrap_or(u32::MAX);
+    let calm = Calm { took: calm.took + waits, ..calm.clone() };
+    let script = script::one_of_each_kill(calm.took);
+    let mut outcome = play::play(&mut fleet, Outcome::new("slow disk", script), &calm)?;
     outcome.struck.insert(Fault::SlowDisk, 1);
     outcome.note = format!("{} calls of fsync took {} ms each", disk.calls(), TAKES.as_millis());
     if disk.calls() == 0 {
