@@ -11,7 +11,9 @@ pub(crate) fn redact<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
     let mut clean = String::new();
     let mut rest = 0;
     for (at, _) in text.match_indices(CUT) {
-        let left = secrets.iter().filter_map(|secret| left_of(secret, &text[rest..at])).max();
+        // A secret may look like the end of a mark.
+        let from = text[rest..at].rfind(MARK).map_or(rest, |mark| rest + mark + MARK.len());
+        let left = secrets.iter().filter_map(|secret| left_of(secret, &text[from..at])).max();
         if let Some(left) = left {
             clean.push_str(&text[rest..at - left]);
             clean.push_str(MARK);
@@ -48,6 +50,9 @@ mod tests {
         ] {
             assert_eq!(redact(text, &secrets), clean);
         }
+        let like_a_mark = ["acted]</p>[ >".to_owned()];
+        assert_eq!(redact("<p>[redacted]</p>…", &like_a_mark), "<p>[redacted]</p>…");
+        assert_eq!(redact("<p>acted]</p>…", &like_a_mark), "<p>[redacted]…");
         for text in ["", "…", "plain", "pa55/…", "a word…", "pa55/\"wör", "anothe", "ör…", "another-on e…"]
         {
             assert!(matches!(redact(text, &secrets), Cow::Borrowed(same) if same == text), "{text}");

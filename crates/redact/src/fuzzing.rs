@@ -151,6 +151,6 @@ mod tests {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/redactor");
         let seeds =
             std::fs::read_dir(folder).unwrap().map(|seed| std::fs::read_to_string(seed.unwrap().path()).unwrap());
-        assert_eq!(seeds.inspect(|seed| super::redactor(seed)).count(), 5);
+        assert_eq!(seeds.inspect(|seed| super::redactor(seed)).count(), 6);
     }
 }
