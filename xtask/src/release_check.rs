@@ -43,7 +43,7 @@ const SUITES: [Suite; 27] = [
     suite(
         "chaos-slow-fsync",
         15,
-        "cargo xtask chaos --store postgres --trials 1000 --kills 10 --slow-fsync 100 --out {out}/chaos-slow-fsync.md",
+        "cargo xtask chaos --store postgres --trials 1000 --kills 5 --slow-fsync 50 --out {out}/chaos-slow-fsync.md",
     ),
     suite(
         "crash-points-build",

@@ -22,6 +22,8 @@ use outcome::{Calm, Outcome};
 
 /// Of the undisturbed run's cost. What killed workers held counts as spent.
 const BUDGET: f64 = 3.0;
+/// The same, while the store is slow: workers hold more, as it takes its time to hear what their calls cost.
+const SLOW_BUDGET: f64 = 30.0;
 /// Enough for every run; a budget changes what is measured, so the undisturbed run has one too.
 const PLENTY: f64 = 1_000.0;
 /// A supervisor's pause.
@@ -73,6 +75,11 @@ fn undisturbed(chaos: &Chaos, place: &Place) -> anyhow::Result<Calm> {
     Ok(Calm { took, code, view, cost })
 }
 
+/// The budget of a run with kills, of the undisturbed run's cost.
+fn times(chaos: &Chaos) -> f64 {
+    if chaos.slow_fsync > 0 { SLOW_BUDGET } else { BUDGET }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Kill(Target, Duration),
@@ -94,10 +101,11 @@ fn disturbed(
     (round, kills): (u32, u32),
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
+    let budget = calm.cost * times(chaos);
     let mut fleet = Fleet::new(place, &format!("round-{round}"), chaos)?;
     fleet.start()?;
     let submitted = now();
-    let mut watcher = fleet.submit(calm.cost * BUDGET)?;
+    let mut watcher = fleet.submit(budget)?;
     fleet.accepted(&mut watcher)?;
     let agenda = script(&mut Chance::new(chaos.seed, u64::from(round)), kills, calm.took);
     let mut play = Play { fleet: &mut fleet, agenda, began: now(), vacant: None };
@@ -112,7 +120,7 @@ fn disturbed(
         Ok(found) => {
             outcome.lost += found.number("/attempts/lost");
             outcome.broken.extend(found.broken(chaos.trials, &calm.view));
-            outcome.broken.extend(Ledger::of(fleet.agent)?.broken(&found.report, calm.cost * BUDGET));
+            outcome.broken.extend(Ledger::of(fleet.agent)?.broken(&found.report, budget));
             outcome.spent.push(found.report["summary"]["budget"]["spent_usd"].as_f64().unwrap_or(f64::NAN));
         }
         Err(error) => outcome.broken.push(format!("the report cannot be read: {error:#}")),

@@ -41,7 +41,7 @@ mod world;
 
 /// Of a usual test run, in parts that run side by side.
 const SEEDS: u64 = 100;
-const PARTS: u64 = 4;
+const PARTS: u64 = 8;
 /// Seeds that found a fault, beyond those of a usual run: a resume that failed half way, and that nobody took up.
 const REGRESSIONS: [u64; 1] = [192];
 

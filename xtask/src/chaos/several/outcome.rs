@@ -27,6 +27,8 @@ pub(crate) struct Outcome {
     calm: Duration,
     limit: Duration,
     calm_cost: f64,
+    /// Of that cost, the budget.
+    times: f64,
     /// Of each run.
     pub(super) took: Vec<Duration>,
     pub(super) struck: BTreeMap<Target, u32>,
@@ -53,6 +55,7 @@ impl Outcome {
             calm: calm.took,
             limit: calm.limit(),
             calm_cost: calm.cost,
+            times: super::times(chaos),
             took: Vec::new(),
             struck: BTreeMap::new(),
             failovers: Vec::new(),
@@ -144,7 +147,15 @@ impl Outcome {
             ("with kills", format!("{} (at most {:.1} s)", took.join(", "), self.limit.as_secs_f64())),
             ("failover", self.failover()),
             ("attempts lost", self.lost.to_string()),
-            ("cost", format!("{}, undisturbed ${:.4}; budget: three times the latter", self.spent(), self.calm_cost)),
+            (
+                "cost",
+                format!(
+                    "{}, undisturbed ${:.4}; budget: {} times the latter",
+                    self.spent(),
+                    self.calm_cost,
+                    self.times
+                ),
+            ),
             ("slow calls of fsync", self.slow_calls.map_or_else(|| "–".to_owned(), |calls| calls.to_string())),
             ("rules broken", self.broken.len().to_string()),
         ];
