@@ -198,7 +198,7 @@ step grafana/check.sh "$place/gabfest"
 # A browser test of the report of a real run, in which conversations fail in a turn and at their end.
 printf 'endpoints: { mock: { kind: mock, mock: { pass: [{ probability: 0.9 }] } } }\n' > "$place/gabfest.yaml"
 code=0
-"$place/gabfest" run scenarios --config "$place/gabfest.yaml" --out "$place/out" --quiet || code=$?
+"$place/gabfest" run scenarios --config "$place/gabfest.yaml" --out "$place/out" --history none --quiet || code=$?
 [ "$code" = 1 ] || { echo "a run with failing conversations must exit with 1, and exited with $code" >&2; exit 1; }
 export GABFEST_REPORT_HTML=$place/out/report.html GABFEST_BROWSER_REQUIRED=1
 step cargo nextest run "${whole[@]}" -E 'package(gabfest-report) & test(/^browser::/)'
