@@ -66,7 +66,7 @@ fn a_token_becomes_a_certificate_of_its_role_and_the_private_key_never_travels()
     let issued = authority.renew(&caller, again.bytes(), now()).unwrap();
     let renewed = again.answered(&issued).unwrap();
     assert_eq!(renewed.identity(), credentials.identity());
-    // Whoever is admitted next is another, even under the same name.
+    // The next identity is another one, even with the same name.
     let (other, _) = authority.admit(Role::Worker, Request::new().unwrap().bytes(), "rack-7", now()).unwrap();
     assert_ne!(other.id, renewed.identity().id);
 }
