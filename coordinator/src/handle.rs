@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use record::{Summary, Tally, Usd, summary::RunState};
 use scenario::{Digest, Plan, RunId};
-use store::{RunRow, Store};
+use store::{Recovered, RunRow, Store};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch},
     time::Instant,
@@ -100,8 +100,9 @@ impl<S: Store> Handle<S> {
         let which = aggregate::Which::of(row.state);
         let tally = aggregate::tally(&*self.store, run, which, Tally::default()).await?;
         let spend = self.store.spend(run).await?;
-        let lost = self.store.recover(run).await?.lost_attempts;
-        Ok(watch::channel(progress(&row, &tally, &spend, lost, None, Fleet::default(), self.now())).1)
+        let Recovered { lost_attempts, decisions, .. } = self.store.recover(run).await?;
+        let progress = progress(&row, &tally, &spend, lost_attempts, &decisions, Fleet::default(), self.now());
+        Ok(watch::channel(progress).1)
     }
 
     /// Whether the store answers and runs are played, or why not.

@@ -71,10 +71,10 @@ impl Active {
         runner.memory.coordinator_restarted();
         let cases = plan.case_count();
         let trouble = None;
-        let progress = progress(&row, &tally, &spend, lost_attempts, None, Fleet::default(), now);
+        let decisions = recovered.decisions.clone();
+        let progress = progress(&row, &tally, &spend, lost_attempts, &decisions, Fleet::default(), now);
         let progress = watch::Sender::new(progress);
         let early_stop = EarlyStop::default();
-        let decisions = recovered.decisions.clone();
         let hopeless = decision::stopped(&decisions).map(str::to_owned);
         let schedule = decision::schedule(&plan, &decisions).map(Arc::new);
         let mut money = Allocator::new(&recovered.ledger);
@@ -240,10 +240,10 @@ impl Active {
 
     /// Shows the progress to watchers, if it has changed.
     pub(super) fn publish(&self, fleet: Fleet, now: i64) {
-        let trouble = self.trouble.clone();
-        let mut next = progress(&self.row, &self.tally, &self.spend, self.lost_attempts, trouble, fleet, now);
+        let Self { row, tally, spend, decisions, .. } = self;
+        let mut next = progress(row, tally, spend, self.lost_attempts, decisions, fleet, now);
+        next.trouble = self.trouble.clone();
         next.reserved = self.money.as_ref().map(Allocator::reserved).unwrap_or_default();
-        next.out_of_money = decision::is_out_of_money(&self.decisions);
         self.progress.send_if_modified(|shown| {
             let new = *shown != next;
             *shown = next;
@@ -273,7 +273,7 @@ pub(crate) fn progress(
     tally: &Tally,
     spend: &Spend,
     lost_attempts: u64,
-    trouble: Option<String>,
+    decisions: &[Decision],
     fleet: Fleet,
     now: i64,
 ) -> Progress {
@@ -302,11 +302,11 @@ pub(crate) fn progress(
         running: fleet.running,
         lost_attempts,
         elapsed_millis: u64::try_from(elapsed).unwrap_or(0),
-        trouble,
+        trouble: None,
         waiting_for: fleet.waiting_for,
         paused: fleet.paused,
         max_cost: row.max_cost,
         reserved: Usd(0),
-        out_of_money: false,
+        out_of_money: decision::is_out_of_money(decisions),
     }
 }

@@ -8,9 +8,9 @@ use std::{
 use record::Role;
 
 use crate::{
-    provider::{Asked, RETRY_AFTER},
+    provider::{ANSWER_NANOS, Asked, RETRY_AFTER},
     script::{Fault, Script},
-    world::Played,
+    world::{self, Played},
 };
 
 /// Of the limit of calls, in any minute.
@@ -192,8 +192,19 @@ fn paused(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
     Ok(())
 }
 
-fn money(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
-    for summary in [Some(&played.seen.summary), played.seen.broke.as_ref()].into_iter().flatten() {
+/// By the coordinator's books, and by the agent's ledger while the first budget held.
+fn money(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    let broke = played.seen.broke.as_ref();
+    if script.budget {
+        let until = broke.map_or(Duration::MAX, |(at, _)| *at);
+        let calls = played.ledger.calls();
+        let answered = calls.iter().filter(|call| call.reply.is_some() && call.at < until).count();
+        let (cost, most) = (ANSWER_NANOS * answered as i64, world::budget(script));
+        if cost > most {
+            return Err(format!("the agent's {answered} answers cost {cost}, and the budget is {most}"));
+        }
+    }
+    for summary in [Some(&played.seen.summary), broke.map(|(_, summary)| summary)].into_iter().flatten() {
         let Some(budget) = &summary.summary.budget else { continue };
         let taken = budget.spent_usd + budget.reserved_usd + budget.unsettled_usd;
         if taken > budget.max_cost_usd + 1e-9 {

@@ -14,7 +14,7 @@ use tonic::transport::Channel;
 
 use crate::{
     machine::{self, Sockets},
-    network, staff,
+    network, process, staff,
 };
 
 pub(crate) const RUN: &str = "20261121-030000-0001";
@@ -30,8 +30,8 @@ pub(crate) struct Seen {
     pub(crate) summary: Summary,
     /// Each trial with all that must not depend on how it was played.
     pub(crate) trials: Vec<(Trial, Value)>,
-    /// The summary when the first budget was used up.
-    pub(crate) broke: Option<Summary>,
+    /// When the first budget was used up, and the summary then.
+    pub(crate) broke: Option<(Duration, Summary)>,
     /// How often the run stopped for another reason.
     pub(crate) interruptions: u32,
 }
@@ -72,7 +72,7 @@ pub(crate) async fn follow(
             RunState::Interrupted => {
                 if last.out_of_money && broke.is_none() {
                     let Some(summary) = summary(&mut people).await else { continue };
-                    broke = Some(summary);
+                    broke = Some((process::now(), summary));
                 }
                 interruptions += u32::from(!last.out_of_money);
                 let max_cost_nanos = (budget.is_some() && last.out_of_money).then_some(PLENTY);

@@ -16,6 +16,8 @@ use crate::{events::Events, process};
 
 /// What a 429 asks for.
 pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// The price of an answer, in nano-dollars: exactly what is reserved for the call.
+pub(crate) const ANSWER_NANOS: i64 = 5_000_000;
 
 #[derive(Debug)]
 pub(crate) struct Ledger {

@@ -22,6 +22,7 @@ use llm::{
 };
 use rand::{SeedableRng as _, rngs::StdRng};
 use scenario::Plan;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::{sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
@@ -36,7 +37,7 @@ use crate::{
     network::{self, Between},
     person::{self, STARTED_AT, Seen},
     process::{self, Process},
-    provider::{Ledger, Provider},
+    provider::{ANSWER_NANOS, Ledger, Provider},
     script::{Fault, Script},
     staff,
 };
@@ -416,7 +417,7 @@ async fn worker(shared: Shared, place: usize, sockets: Sockets) -> anyhow::Resul
             requests_per_minute: shared.script.requests_per_minute.and_then(|limit| limit.try_into().ok()),
             ..limit::Settings::default()
         };
-        let layers = Layers::new("agent", &limits, Duration::from_secs(60), Retries::default()).priced(price());
+        let layers = Layers::new("agent", &limits, Duration::from_secs(60), Retries::default()).priced(answer_price());
         let asked: Arc<dyn llm::Chat> =
             Arc::new(layers.wrap(Provider { worker: place, ledger: Arc::clone(&shared.ledger) }));
         let limits = vec![Arc::clone(endpoint.limit()), Arc::clone(layers.limit())];
@@ -449,8 +450,13 @@ fn models() -> llm::endpoint::Settings {
     llm::endpoint::Settings { price: price(), max_output_tokens: Some(400), ..settings }
 }
 
-fn price<P: serde::de::DeserializeOwned>() -> Option<P> {
+fn price<P: DeserializeOwned>() -> Option<P> {
     serde_json::from_value(json!({ "input_per_million": 1, "output_per_million": 10 })).unwrap()
+}
+
+fn answer_price<P: DeserializeOwned>() -> Option<P> {
+    let per_call = ANSWER_NANOS as f64 / 1e9;
+    serde_json::from_value(json!({ "per_call": per_call, "input_per_million": 0, "output_per_million": 0 })).unwrap()
 }
 
 /// What the script's run plays.
@@ -477,7 +483,7 @@ pub(crate) fn plan(script: &Script) -> Plan {
 }
 
 /// In nano-dollars: some of the run, but not all.
-fn budget(script: &Script) -> i64 {
+pub(crate) fn budget(script: &Script) -> i64 {
     let each = if script.talks { 48_000_000 } else { 6_000_000 };
     each * i64::from(script.repeats) / 2
 }

@@ -125,6 +125,9 @@ async fn kills_and_restarts_cost_no_more_than_the_budget() {
         }
         let last = house.followed(&run).await;
         assert_eq!((last.state(), last.out_of_money), (RunState::Interrupted, true), "after {lost_after}");
+        house.restart().await;
+        let last = house.followed(&run).await;
+        assert_eq!((last.state(), last.out_of_money), (RunState::Interrupted, true), "as the store has it");
         let summary = house.summary(&run).await;
         check(&summary, most);
         let totals = &summary.summary;
