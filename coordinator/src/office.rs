@@ -132,7 +132,7 @@ async fn lost(store: &impl Held) -> Option<String> {
         return Some(format!("the store has not answered for {} s", silent.as_secs()));
     }
     match store.check().await {
-        Err(error @ store::Error::Gone(_)) => Some(error.to_string()),
+        Err(error @ (store::Error::Gone(_) | store::Error::TakenOver)) => Some(error.to_string()),
         _ => None,
     }
 }

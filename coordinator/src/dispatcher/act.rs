@@ -81,8 +81,11 @@ impl<S: Store> Dispatcher<S> {
             // If even this cannot be written, the run stays `running` in the store and is resumed as such.
             let _ =
                 self.decide(&id, Decided::Stopped { reason: trouble.clone(), objective: None }, Moved::default()).await;
-            let _ = self.store.set_state(&id, RunState::Interrupted, Some(at)).await;
-            self.end(&id, RunState::Interrupted, at, Some(trouble.clone()));
+            match self.store.set_state(&id, RunState::Interrupted, Some(at)).await {
+                // It goes on elsewhere. Its watchers' streams close here, and they find it there.
+                Err(store::Error::TakenOver) => drop(self.runs.remove(&id)),
+                _ => self.end(&id, RunState::Interrupted, at, Some(trouble.clone())),
+            }
         }
     }
 

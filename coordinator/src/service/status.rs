@@ -19,6 +19,7 @@ pub(super) fn status(error: Error) -> Status {
             store::Error::Unwritable(_)
             | store::Error::InUse(_)
             | store::Error::Gone(_)
+            | store::Error::TakenOver
             | store::Error::Unavailable(_)
             | store::Error::Failed(_) => Status::unavailable(text),
             store::Error::Version(_) => Status::internal(text),

@@ -60,7 +60,7 @@ pub trait Contender: Send + Sync {
     fn take(&self, name: &str, address: &str) -> impl Future<Output = Result<Self::Store, Error>> + Send;
 }
 
-/// A store as the coordinator in charge has it. If another one took it over, each write is [`Error::Gone`].
+/// A store as the coordinator in charge has it. If another one took it over, each write is [`Error::TakenOver`].
 pub trait Held: Store {
     /// How long ago the hold was renewed; beyond [`TTL`] another coordinator may have taken over. `None`: nobody else can.
     fn silent_for(&self) -> Option<Duration>;
@@ -111,10 +111,10 @@ impl Term {
         self.lost.store(true, Ordering::Relaxed);
     }
 
-    /// [`Error::Gone`] if it is over.
+    /// [`Error::TakenOver`] if it is over.
     pub fn check(&self) -> Result<(), Error> {
         match self.lost.load(Ordering::Relaxed) {
-            true => Err(taken_over()),
+            true => Err(Error::TakenOver),
             false => Ok(()),
         }
     }
@@ -130,11 +130,6 @@ impl Drop for Term {
     fn drop(&mut self) {
         self.renewing.abort();
     }
-}
-
-/// Of a write by who holds the store no longer.
-pub(crate) fn taken_over() -> Error {
-    Error::Gone("another coordinator has taken over".to_owned())
 }
 
 /// Of a try to take a store that `holder` holds.

@@ -21,7 +21,7 @@ use self::{
 };
 use crate::{
     Account, Commit, Committed, Drawn, Error, Holder, JoinToken, Lease, Moved, Piece, Recovered, Redeemed, RunRow,
-    Slice, Store, StoredAttempt, StoredTrial, days, duty::taken_over, join_tokens, losses, ranges,
+    Slice, Store, StoredAttempt, StoredTrial, days, join_tokens, losses, ranges,
 };
 
 /// A clone is the same store.
@@ -43,11 +43,11 @@ impl Memory {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For a write. [`Error::Gone`] if another coordinator holds the store now.
+    /// For a write. [`Error::TakenOver`] if another coordinator holds the store now.
     fn writing(&self) -> Result<MutexGuard<'_, State>, Error> {
         let state = self.state();
         let is_fenced = state.duty.as_ref().is_some_and(|duty| !duty.is_of(self.epoch));
-        if is_fenced { Err(taken_over()) } else { Ok(state) }
+        if is_fenced { Err(Error::TakenOver) } else { Ok(state) }
     }
 }
 

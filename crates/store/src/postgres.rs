@@ -54,7 +54,7 @@ impl Postgres {
         Candidate::connect(address).await?.take(holder, "").await
     }
 
-    /// Opens the store at `address` to read, beside a coordinator that holds it. Every write is [`Error::Gone`].
+    /// Opens the store at `address` to read, beside a coordinator that holds it. Every write is [`Error::TakenOver`].
     /// [`Error::Version`] if its schema is not this program's: nothing is migrated.
     pub async fn read(address: &str) -> Result<Self, Error> {
         let pool = open::connect(address).await?;

@@ -162,7 +162,7 @@ pub trait Store: Send + Sync + 'static {
     /// The usage of all attempts.
     fn spend(&self, run: &RunId) -> impl Future<Output = Result<Spend, Error>> + Send;
 
-    /// [`Error::Gone`] if new writes could not be found again. Does not write.
+    /// [`Error::Gone`] or [`Error::TakenOver`] if new writes are lost or refused. Does not write.
     fn check(&self) -> impl Future<Output = Result<(), Error>> + Send {
         std::future::ready(Ok(()))
     }
@@ -190,6 +190,9 @@ pub enum Error {
     /// Its file was removed or replaced while it was open, so its data is lost.
     #[error("{GONE}: {0}")]
     Gone(String),
+    /// Another coordinator holds it, and plays its runs.
+    #[error("another coordinator has taken over")]
+    TakenOver,
     /// Its schema is not this program's. The message names the file and the fix.
     #[error("{0}")]
     Version(String),

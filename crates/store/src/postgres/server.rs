@@ -23,7 +23,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// [`Error::Gone`] if another coordinator holds the store now.
+    /// [`Error::TakenOver`] if another coordinator holds the store now.
     pub(super) async fn begin(&self) -> Result<Writing, Error> {
         let mut writing = self.pool.begin().await?;
         self.duty.hold(&mut writing).await?;
