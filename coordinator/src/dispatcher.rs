@@ -206,21 +206,21 @@ impl<S: Store> Dispatcher<S> {
                 let _ = reply.send(self.submit(row, plan, &json).await);
                 self.share_limits();
             }
-            Command::Resume { run, failed, max_cost, reply } => {
-                let _ = reply.send(self.resume(&run, failed, max_cost).await);
+            Command::Resume { run, by, failed, max_cost, reply } => {
+                let _ = reply.send(self.resume(&run, by.as_deref(), failed, max_cost).await);
                 self.share_limits();
             }
             Command::Cancel { run, drain, reply } => {
                 let _ = reply.send(self.cancel(&run, drain).await);
             }
-            Command::Pause { run, reply } => {
-                let _ = reply.send(self.pause(&run).await);
+            Command::Pause { run, by, reply } => {
+                let _ = reply.send(self.pause(&run, by.as_deref()).await);
             }
-            Command::SetSlots { run, group, slots, reply } => {
-                let _ = reply.send(self.set_slots(&run, group.as_deref(), slots).await);
+            Command::SetSlots { run, by, group, slots, reply } => {
+                let _ = reply.send(self.set_slots(&run, by.as_deref(), group.as_deref(), slots).await);
             }
-            Command::SetRate { run, group, rate, reply } => {
-                let _ = reply.send(self.set_rate(&run, group.as_deref(), rate).await);
+            Command::SetRate { run, by, group, rate, reply } => {
+                let _ = reply.send(self.set_rate(&run, by.as_deref(), group.as_deref(), rate).await);
             }
             Command::Watch { run, reply } => {
                 let _ = reply.send(self.runs.get(&run).map(Active::watch));

@@ -30,6 +30,14 @@ impl Visitor {
         Self { address, peer, line: Line::default() }
     }
 
+    /// The name in the certificate of who calls.
+    pub(crate) fn name(extensions: &tonic::Extensions) -> Option<String> {
+        match extensions.get::<Self>().map(|visitor| &visitor.peer) {
+            Some(Peer::Known(caller)) => Some(caller.identity.name.clone()),
+            _ => None,
+        }
+    }
+
     /// The identity that a worker's session is bound to; empty without a certificate.
     pub(crate) fn owner(extensions: &tonic::Extensions) -> String {
         match extensions.get::<Self>().map(|visitor| &visitor.peer) {

@@ -17,7 +17,7 @@ use crate::{
     dispatcher::{
         Error,
         active::{Fleet, progress},
-        command::{Capacity, Command, Message, Order, Reply, Resumed, Snapshot, WorkerShown},
+        command::{By, Capacity, Command, Message, Order, Reply, Resumed, Snapshot, WorkerShown},
     },
     token::Token,
 };
@@ -153,31 +153,42 @@ impl<S: Store> Handle<S> {
         self.ask(|reply| Command::Submit { row, plan: Arc::new(plan), json, reply }).await
     }
 
-    pub(crate) async fn resume(&self, run: RunId, failed: bool, max_cost: Option<Usd>) -> Result<Resumed, Error> {
-        self.ask(|reply| Command::Resume { run, failed, max_cost, reply }).await
+    pub(crate) async fn resume(
+        &self,
+        run: RunId,
+        by: By,
+        failed: bool,
+        max_cost: Option<Usd>,
+    ) -> Result<Resumed, Error> {
+        self.ask(|reply| Command::Resume { run, by, failed, max_cost, reply }).await
     }
 
     pub(crate) async fn cancel(&self, run: RunId, drain: bool) -> Result<RunState, Error> {
         self.ask(|reply| Command::Cancel { run, drain, reply }).await
     }
 
-    pub(crate) async fn pause(&self, run: RunId) -> Result<(), Error> {
-        self.ask(|reply| Command::Pause { run, reply }).await
+    pub(crate) async fn pause(&self, run: RunId, by: By) -> Result<(), Error> {
+        self.ask(|reply| Command::Pause { run, by, reply }).await
     }
 
-    pub(crate) async fn set_slots(&self, run: RunId, group: Option<String>, slots: u32) -> Result<(), Error> {
-        self.ask(|reply| Command::SetSlots { run, group, slots, reply }).await
+    pub(crate) async fn set_slots(&self, run: RunId, by: By, group: Option<String>, slots: u32) -> Result<(), Error> {
+        self.ask(|reply| Command::SetSlots { run, by, group, slots, reply }).await
     }
 
     /// Returns in how long the rate holds.
-    pub(crate) async fn set_rate(&self, run: RunId, group: Option<String>, rate: f64) -> Result<Duration, Error> {
-        self.ask(|reply| Command::SetRate { run, group, rate, reply }).await
+    pub(crate) async fn set_rate(
+        &self,
+        run: RunId,
+        by: By,
+        group: Option<String>,
+        rate: f64,
+    ) -> Result<Duration, Error> {
+        self.ask(|reply| Command::SetRate { run, by, group, rate, reply }).await
     }
 
     /// Deletes a run that is not running. Its rows are removed soon.
     pub(crate) async fn delete(&self, run: &RunId) -> Result<(), Error> {
         self.store.delete_run(run).await?;
-        tracing::info!(%run, "a run is deleted");
         tokio::spawn(sweep(Arc::clone(&self.store)));
         Ok(())
     }

@@ -254,7 +254,7 @@ mod tests {
         let gates: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
         assert_eq!(gates, ["load_is_valid", "load_is_over"], "one of 30 was dropped");
         // It was paused after 2 s, and nothing was due from then on.
-        let decisions = vec![Decision { at: 3_000, load_micros: None, what: Decided::Paused }];
+        let decisions = vec![Decision { at: 3_000, load_micros: None, by: None, what: Decided::Paused }];
         let load = of(&stopped, &whole, &Recovered { decisions, ..began }, &Slices::default(), &required());
         assert_eq!((load.scheduled, load.lost), (21, 16));
     }

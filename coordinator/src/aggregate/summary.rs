@@ -280,7 +280,8 @@ pub(super) fn losses(row: &RunRow, recovered: &Recovered, lost: &[(i64, u64)]) -
 fn decision_of(decision: &record::decision::Decision, started_at: i64) -> RunDecision {
     let after_ms = u64::try_from(decision.at.saturating_sub(started_at)).unwrap_or(0);
     let load_ms = decision.load_micros.map(|micros| micros / 1_000);
-    RunDecision { at: rfc3339(decision.at), after_ms, load_ms, what: decision.what.clone() }
+    let record::decision::Decision { at, by, what, .. } = decision.clone();
+    RunDecision { at: rfc3339(at), after_ms, load_ms, by, what }
 }
 
 fn rfc3339(unix_millis: i64) -> String {

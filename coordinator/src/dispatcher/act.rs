@@ -79,8 +79,8 @@ impl<S: Store> Dispatcher<S> {
         for id in running {
             let at = self.clock.now();
             // If even this cannot be written, the run stays `running` in the store and is resumed as such.
-            let _ =
-                self.decide(&id, Decided::Stopped { reason: trouble.clone(), objective: None }, Moved::default()).await;
+            let stopped = Decided::Stopped { reason: trouble.clone(), objective: None };
+            let _ = self.decide(&id, None, stopped, Moved::default()).await;
             match self.store.set_state(&id, RunState::Interrupted, Some(at)).await {
                 // It goes on elsewhere. Its watchers' streams close here, and they find it there.
                 Err(store::Error::TakenOver) => drop(self.runs.remove(&id)),

@@ -22,6 +22,8 @@ use super::{
 use crate::{Progress, scheduler::Held, token::Token};
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
+/// Who asks, by the name in their certificate.
+pub(crate) type By = Option<String>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -61,6 +63,7 @@ pub(crate) enum Command {
     },
     Resume {
         run: RunId,
+        by: By,
         /// Also play the agent's failures again.
         failed: bool,
         /// What it may cost from now on; `None`: as before.
@@ -74,10 +77,12 @@ pub(crate) enum Command {
     },
     Pause {
         run: RunId,
+        by: By,
         reply: Reply<()>,
     },
     SetSlots {
         run: RunId,
+        by: By,
         /// Of the load; `None`: all with slots.
         group: Option<String>,
         slots: u32,
@@ -85,6 +90,7 @@ pub(crate) enum Command {
     },
     SetRate {
         run: RunId,
+        by: By,
         /// Of the load; `None`: all with a rate.
         group: Option<String>,
         /// Starts a second.

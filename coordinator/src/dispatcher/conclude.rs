@@ -23,7 +23,8 @@ impl<S: Store> Dispatcher<S> {
         let Some(reason) = self.runs.get(id).and_then(|run| run.deciding.as_ref()?.reason(&run.plan)) else {
             return Ok(None);
         };
-        self.decide(id, Decided::Concluded { reason }, Moved { planned: Some(ended), ..Moved::default() }).await?;
+        let moved = Moved { planned: Some(ended), ..Moved::default() };
+        self.decide(id, None, Decided::Concluded { reason }, moved).await?;
         let Some(run) = self.runs.get_mut(id) else { return Ok(None) };
         run.row.planned = ended;
         Ok(run.decisions.last().map(|decision| decision.at))

@@ -19,15 +19,21 @@ const MOST_SLOTS: u32 = 1_000_000;
 const MOST_RATES: usize = 100;
 
 impl<S: Store> Dispatcher<S> {
-    /// Stores a decision about a run.
-    pub(super) async fn decide(&mut self, run: &RunId, what: Decided, moved: Moved) -> Result<(), store::Error> {
+    /// Stores a decision about a run. `by`: the name in the certificate of who made it.
+    pub(super) async fn decide(
+        &mut self,
+        run: &RunId,
+        by: Option<&str>,
+        what: Decided,
+        moved: Moved,
+    ) -> Result<(), store::Error> {
         let (at, active) = (self.clock.now(), self.runs.get(run));
         let has_begun = active.is_some_and(Active::load_has_begun);
         let load_micros = match moved.load_began_at {
             Some(began) => Some(u64::try_from(at.saturating_sub(began)).unwrap_or(0).saturating_mul(1_000)),
             None => has_begun.then(|| micros(self.scheduler.load_elapsed_at(run, self.now()))),
         };
-        let decision = Decision { at, load_micros, what };
+        let decision = Decision { at, load_micros, by: by.map(str::to_owned), what };
         self.store.decide(run, &decision, moved).await?;
         if let Some(active) = self.runs.get_mut(run) {
             active.decisions.push(decision);
@@ -37,23 +43,24 @@ impl<S: Store> Dispatcher<S> {
     }
 
     /// Nothing more of the run is leased until it is resumed. What workers hold, they play.
-    pub(super) async fn pause(&mut self, run: &RunId) -> Result<(), Error> {
+    pub(super) async fn pause(&mut self, run: &RunId, by: Option<&str>) -> Result<(), Error> {
         if self.playing(run, "paused").await?.paused_at().is_some() {
             return Ok(());
         }
-        self.decide(run, Decided::Paused, Moved::default()).await?;
+        self.decide(run, by, Decided::Paused, Moved::default()).await?;
         self.hear(Event::Paused { run: run.clone(), paused: true }).await;
         self.publish(run);
         Ok(())
     }
 
     /// A running run continues after a pause, or after a stop by the coordinator itself.
-    pub(super) async fn unpause(&mut self, run: &RunId) -> Result<(), Error> {
+    pub(super) async fn unpause(&mut self, run: &RunId, by: Option<&str>) -> Result<(), Error> {
         let Some(active) = self.runs.get_mut(run) else { return Ok(()) };
         let (row, paused) = (active.row.clone(), active.paused_at().is_some());
         if active.hopeless.take().is_some() || paused {
             let moved = if paused { self.load_moved(&row).await? } else { None };
-            self.decide(run, Decided::Resumed, Moved { load_began_at: moved, ..Moved::default() }).await?;
+            let moved = Moved { load_began_at: moved, ..Moved::default() };
+            self.decide(run, by, Decided::Resumed, moved).await?;
             self.hear(Event::Paused { run: run.clone(), paused: false }).await;
         }
         Ok(())
@@ -71,7 +78,13 @@ impl<S: Store> Dispatcher<S> {
     }
 
     /// From now on so many conversations of closed paces run at once.
-    pub(super) async fn set_slots(&mut self, run: &RunId, group: Option<&str>, slots: u32) -> Result<(), Error> {
+    pub(super) async fn set_slots(
+        &mut self,
+        run: &RunId,
+        by: Option<&str>,
+        group: Option<&str>,
+        slots: u32,
+    ) -> Result<(), Error> {
         let lanes = self.playing(run, "given other slots").await?.lanes_of_load(group, "slots")?;
         if !(1..=MOST_SLOTS).contains(&slots) {
             return Err(Error::Refused(format!("{slots} slots are not possible; 1 to {MOST_SLOTS} are")));
@@ -80,11 +93,17 @@ impl<S: Store> Dispatcher<S> {
             return Err(Error::Refused(format!("{} of run {run} plays at a rate, not in slots", names(&lanes))));
         }
         let from_micros = micros(self.scheduler.load_elapsed_at(run, self.now()));
-        self.reschedule(run, Decided::Slots { group: group.map(str::to_owned), slots, from_micros }).await
+        self.reschedule(run, by, Decided::Slots { group: group.map(str::to_owned), slots, from_micros }).await
     }
 
     /// As soon as possible, so many conversations of open paces start each second. Returns in how long.
-    pub(super) async fn set_rate(&mut self, run: &RunId, group: Option<&str>, rate: f64) -> Result<Duration, Error> {
+    pub(super) async fn set_rate(
+        &mut self,
+        run: &RunId,
+        by: Option<&str>,
+        group: Option<&str>,
+        rate: f64,
+    ) -> Result<Duration, Error> {
         let active = self.playing(run, "given another rate").await?;
         if active.plan.is_search() {
             return Err(Error::Refused(format!("run {run} searches for the highest rate, and sets the rates itself")));
@@ -111,13 +130,13 @@ impl<S: Store> Dispatcher<S> {
             return Err(Error::Refused(format!("the rate of run {run} cannot be set: {why}{others}")));
         }
         let elapsed = self.scheduler.load_elapsed_at(run, now);
-        self.reschedule(run, Decided::Rate { group: group.map(str::to_owned), rate, from_micros: micros(from) })
-            .await?;
+        let what = Decided::Rate { group: group.map(str::to_owned), rate, from_micros: micros(from) };
+        self.reschedule(run, by, what).await?;
         Ok(from.saturating_sub(elapsed))
     }
 
     /// Stores a decision about the schedule of a load, then plays by it.
-    pub(super) async fn reschedule(&mut self, run: &RunId, what: Decided) -> Result<(), Error> {
+    pub(super) async fn reschedule(&mut self, run: &RunId, by: Option<&str>, what: Decided) -> Result<(), Error> {
         let Some((mut schedule, mut planned)) =
             self.runs.get(run).and_then(|active| Some((active.schedule()?.clone(), active.row.planned)))
         else {
@@ -133,7 +152,7 @@ impl<S: Store> Dispatcher<S> {
             planned = count;
         }
         let schedule = Arc::new(schedule);
-        self.decide(run, what, Moved { planned: Some(planned), ..Moved::default() }).await?;
+        self.decide(run, by, what, Moved { planned: Some(planned), ..Moved::default() }).await?;
         if let Some(active) = self.runs.get_mut(run) {
             active.rescheduled(&schedule, planned);
         }

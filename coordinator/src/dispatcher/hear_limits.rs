@@ -62,7 +62,7 @@ impl<S: Store> Dispatcher<S> {
                 running.iter().filter(|run| self.runs.get(*run).is_some_and(Active::may_keep_a_wait)).collect();
             for run in kept {
                 let what = Decided::Waits { endpoint: limit.to_owned(), reason: reason.clone() };
-                self.decide(run, what, Moved::default()).await?;
+                self.decide(run, None, what, Moved::default()).await?;
             }
         }
         if self.endpoints.closed() != before {

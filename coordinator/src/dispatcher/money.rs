@@ -104,7 +104,7 @@ impl<S: Store> Dispatcher<S> {
         let Some(money) = self.runs.get(run).and_then(|active| active.money.as_ref()) else { return Ok(()) };
         let reason = format!("its budget of {} is used up", money.max_cost());
         tracing::warn!(run = %run, reason, "the run is drained");
-        self.decide(run, Decided::OutOfMoney { reason: reason.clone() }, Moved::default()).await?;
+        self.decide(run, None, Decided::OutOfMoney { reason: reason.clone() }, Moved::default()).await?;
         if let Some(active) = self.runs.get_mut(run) {
             active.hopeless = Some(reason);
         }
@@ -133,9 +133,14 @@ impl<S: Store> Dispatcher<S> {
     }
 
     /// Stores a larger budget of a run.
-    pub(super) async fn set_budget(&mut self, run: &RunId, max_cost: Usd) -> Result<(), store::Error> {
+    pub(super) async fn set_budget(
+        &mut self,
+        run: &RunId,
+        by: Option<&str>,
+        max_cost: Usd,
+    ) -> Result<(), store::Error> {
         let what = Decided::Budget { max_cost_usd: max_cost.dollars() };
-        self.decide(run, what, Moved { max_cost: Some(max_cost), ..Moved::default() }).await?;
+        self.decide(run, by, what, Moved { max_cost: Some(max_cost), ..Moved::default() }).await?;
         if let Some(active) = self.runs.get_mut(run) {
             active.row.max_cost = Some(max_cost);
             if let Some(money) = &mut active.money {

@@ -44,7 +44,7 @@ impl<S: Store> Dispatcher<S> {
         objective: Option<String>,
     ) -> Result<(), store::Error> {
         tracing::warn!(run = %id, reason, "the run is drained");
-        self.decide(id, Decided::Stopped { reason: reason.clone(), objective }, Moved::default()).await?;
+        self.decide(id, None, Decided::Stopped { reason: reason.clone(), objective }, Moved::default()).await?;
         if let Some(run) = self.runs.get_mut(id) {
             run.hopeless = Some(reason);
         }

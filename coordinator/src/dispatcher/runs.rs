@@ -36,7 +36,7 @@ impl<S: Store> Dispatcher<S> {
                         fail::fail_point!("run-recovered");
                         // The charts of a load show it.
                         if self.runs.get(&id).is_some_and(|run| run.is_running() && run.load_has_begun()) {
-                            self.decide(&id, Decided::Restarted, Moved::default()).await?;
+                            self.decide(&id, None, Decided::Restarted, Moved::default()).await?;
                         }
                     }
                     Err(aggregate::Error::Store(error)) => return Err(error.into()),
@@ -61,7 +61,13 @@ impl<S: Store> Dispatcher<S> {
         Ok(())
     }
 
-    pub(super) async fn resume(&mut self, run: &RunId, failed: bool, max_cost: Option<Usd>) -> Result<Resumed, Error> {
+    pub(super) async fn resume(
+        &mut self,
+        run: &RunId,
+        by: Option<&str>,
+        failed: bool,
+        max_cost: Option<Usd>,
+    ) -> Result<Resumed, Error> {
         let mut row = aggregate::row(&*self.store, run).await?;
         if row.state == RunState::Cancelled {
             return Err(Error::NotResumable { run: run.clone(), state: row.state });
@@ -83,9 +89,9 @@ impl<S: Store> Dispatcher<S> {
                 self.store.resume(run, &[], replays).await?;
             }
             if let Some(max_cost) = max_cost {
-                self.set_budget(run, max_cost).await?;
+                self.set_budget(run, by, max_cost).await?;
             }
-            self.unpause(run).await?;
+            self.unpause(run, by).await?;
             let Some(active) = self.runs.get_mut(run) else { return Err(Error::Stopped) };
             active.row.exhausted = false;
             active.money.iter_mut().for_each(Allocator::resume);
@@ -102,14 +108,14 @@ impl<S: Store> Dispatcher<S> {
                 None => Arc::new(aggregate::plan(&*self.store, &row.plan_digest).await?),
             };
             if let Some(max_cost) = max_cost {
-                self.set_budget(run, max_cost).await?;
+                self.set_budget(run, by, max_cost).await?;
                 row.max_cost = Some(max_cost);
             }
             // A load continues where it stopped: the time in between does not count.
             // What a decision left out may be played after all.
             let planned = plan.decide.and_then(|_| plan.planned());
             let moved = Moved { load_began_at: self.load_moved(&row).await?, planned, max_cost: None };
-            self.decide(run, Decided::Resumed, moved).await?;
+            self.decide(run, by, Decided::Resumed, moved).await?;
             row.planned = planned.unwrap_or(row.planned);
             self.unstarted.insert(run.clone());
             self.store.resume(run, &numbers, plan.replays).await?;

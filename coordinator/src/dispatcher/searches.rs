@@ -67,10 +67,10 @@ impl<S: Store> Dispatcher<S> {
             _ => None,
         };
         match (refused, turn) {
-            (_, Turn::Found(found)) => Ok(self.decide(run, found, Moved::default()).await?),
-            (None, Turn::Step(rate)) => self.reschedule(run, Decided::SearchStep { rate, from_micros }).await,
+            (_, Turn::Found(found)) => Ok(self.decide(run, None, found, Moved::default()).await?),
+            (None, Turn::Step(rate)) => self.reschedule(run, None, Decided::SearchStep { rate, from_micros }).await,
             (Some(reason), _) | (None, Turn::End(reason)) => {
-                self.reschedule(run, Decided::SearchEnded { reason, from_micros }).await
+                self.reschedule(run, None, Decided::SearchEnded { reason, from_micros }).await
             }
         }
     }

@@ -15,7 +15,7 @@ use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
 use super::{attempts, batch::check_spend, status::status, transcripts::Transcripts};
-use crate::{Error, Handle, Progress, dispatcher::command::WorkerShown};
+use crate::{Error, Handle, Progress, Visitor, dispatcher::command::WorkerShown};
 
 /// Between two messages of a watched run.
 const WATCH_PERIOD: Duration = Duration::from_millis(100);
@@ -109,35 +109,41 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
     }
 
     async fn cancel(&self, request: Request<v1::CancelRequest>) -> Result<Response<v1::CancelReply>, Status> {
-        let request = request.into_inner();
-        let state = self.handle.cancel(RunId::new(request.run), request.drain).await.map_err(status)?;
+        let by = Visitor::name(request.extensions());
+        let v1::CancelRequest { run, drain } = request.into_inner();
+        tracing::info!(run, by, drain, "a run is to stop");
+        let state = self.handle.cancel(RunId::new(run), drain).await.map_err(status)?;
         Ok(Response::new(v1::CancelReply { state: v1::RunState::from(state).into() }))
     }
 
     async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeReply>, Status> {
+        let by = Visitor::name(request.extensions());
         let v1::ResumeRequest { run, failed, max_cost_nanos } = request.into_inner();
         let max_cost = budget(max_cost_nanos)?;
-        let resumed = self.handle.resume(RunId::new(run.clone()), failed, max_cost).await.map_err(status)?;
+        let resumed = self.handle.resume(RunId::new(run.clone()), by, failed, max_cost).await.map_err(status)?;
         let (planned, done, again) = (resumed.planned, resumed.done, resumed.again);
         Ok(Response::new(v1::ResumeReply { run, planned, done, again }))
     }
 
     async fn pause(&self, request: Request<v1::PauseRequest>) -> Result<Response<v1::PauseReply>, Status> {
-        self.handle.pause(RunId::new(request.into_inner().run)).await.map_err(status)?;
+        let by = Visitor::name(request.extensions());
+        self.handle.pause(RunId::new(request.into_inner().run), by).await.map_err(status)?;
         Ok(Response::new(v1::PauseReply {}))
     }
 
     async fn set_slots(&self, request: Request<v1::SetSlotsRequest>) -> Result<Response<v1::SetSlotsReply>, Status> {
+        let by = Visitor::name(request.extensions());
         let v1::SetSlotsRequest { run, group, slots } = request.into_inner();
         let group = Some(group).filter(|group| !group.is_empty());
-        self.handle.set_slots(RunId::new(run), group, slots).await.map_err(status)?;
+        self.handle.set_slots(RunId::new(run), by, group, slots).await.map_err(status)?;
         Ok(Response::new(v1::SetSlotsReply {}))
     }
 
     async fn set_rate(&self, request: Request<v1::SetRateRequest>) -> Result<Response<v1::SetRateReply>, Status> {
+        let by = Visitor::name(request.extensions());
         let v1::SetRateRequest { run, group, rate } = request.into_inner();
         let group = Some(group).filter(|group| !group.is_empty());
-        let after = self.handle.set_rate(RunId::new(run), group, rate).await.map_err(status)?;
+        let after = self.handle.set_rate(RunId::new(run), by, group, rate).await.map_err(status)?;
         Ok(Response::new(v1::SetRateReply { after_millis: u64::try_from(after.as_millis()).unwrap_or(u64::MAX) }))
     }
 
@@ -173,8 +179,10 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
     }
 
     async fn delete(&self, request: Request<v1::DeleteRequest>) -> Result<Response<v1::DeleteReply>, Status> {
+        let by = Visitor::name(request.extensions());
         let run = RunId::new(request.into_inner().run);
         self.handle.delete(&run).await.map_err(status)?;
+        tracing::info!(%run, by, "a run is deleted");
         Ok(Response::new(v1::DeleteReply {}))
     }
 

@@ -17,6 +17,9 @@ pub struct Decision {
     /// How old the load of the run was; `None`: it has none, or it had not begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_micros: Option<u64>,
+    /// Who made it, by the name in their certificate; `None`: gabfest itself, or somebody without a certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     #[serde(flatten)]
     pub what: Decided,
 }
@@ -207,12 +210,12 @@ mod tests {
     use super::*;
 
     fn of(at: i64, what: Decided) -> Decision {
-        Decision { at, load_micros: None, what }
+        Decision { at, load_micros: None, by: None, what }
     }
 
     #[test]
     fn the_time_of_a_load_stands_still_in_a_pause() {
-        let decided = |at, load_ms: u64, what| Decision { at, load_micros: Some(load_ms * 1_000), what };
+        let decided = |at, load_ms: u64, what| Decision { at, load_micros: Some(load_ms * 1_000), by: None, what };
         // It began at 1,000, was paused from 3,000 to 8,000, and the run had ended from 9,000 to 20,000.
         let decisions = [
             decided(3_000, 2_000, Decided::Paused),
@@ -287,6 +290,9 @@ mod tests {
             assert_eq!(serde_json::to_string(&decision).unwrap(), json);
             assert_eq!(serde_json::from_str::<Decision>(json).unwrap(), decision);
         }
+        let by = Some("ada".to_owned());
+        let paused = r#"{"at":7,"by":"ada","decided":"paused"}"#;
+        assert_eq!(serde_json::to_string(&Decision { by, ..of(7, Decided::Paused) }).unwrap(), paused);
         let earlier: Decision = serde_json::from_str(r#"{"at":7,"decided":"slots","slots":3}"#).unwrap();
         assert_eq!(earlier.what, Decided::Slots { group: None, slots: 3, from_micros: 0 });
     }

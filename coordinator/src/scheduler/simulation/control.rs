@@ -49,7 +49,7 @@ impl World {
     }
 
     fn decide(&mut self, run: &RunId, what: Decided, moved: Moved) -> Checked {
-        let decision = Decision { at: self.at(), load_micros: None, what };
+        let decision = Decision { at: self.at(), load_micros: None, by: None, what };
         at_once(self.store.decide(run, &decision, moved))
     }
 

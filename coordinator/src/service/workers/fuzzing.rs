@@ -113,8 +113,8 @@ impl World {
             6 => *peer = Peer::join(&self.handle).await,
             7 => {
                 let run = &self.runs[usize::from(bytes.number() % 2)];
-                if self.handle.pause(run.clone()).await.is_err() {
-                    drop(self.handle.resume(run.clone(), false, None).await);
+                if self.handle.pause(run.clone(), None).await.is_err() {
+                    drop(self.handle.resume(run.clone(), None, false, None).await);
                 }
             }
             8 => peer.beat().await,
@@ -161,7 +161,7 @@ impl World {
     async fn finish(&self) {
         for run in &self.runs {
             if self.handle.watch(run).await.expect("the coordinator runs").borrow().paused {
-                self.handle.resume(run.clone(), false, None).await.expect("it is paused");
+                self.handle.resume(run.clone(), None, false, None).await.expect("it is paused");
             }
         }
         let mut honest = Peer::join(&self.handle).await;

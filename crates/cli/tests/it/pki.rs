@@ -57,7 +57,8 @@ impl Fleet {
 
     /// Exchanges a token for an identity in this folder.
     fn join(&self, token: &str, identity: &str) -> Ended {
-        let mut command = self.place.gabfest(&["pki", "join", "--coordinator", &self.address, "--identity", identity]);
+        let args = ["pki", "join", "--coordinator", &self.address, "--identity", identity, "--name", identity];
+        let mut command = self.place.gabfest(&args);
         Ended::from(command.env("GABFEST_JOIN_TOKEN", token).output().unwrap())
     }
 
@@ -119,8 +120,25 @@ fn workers_and_people_join_with_tokens_and_play_over_tls() {
     assert_eq!(fleet.place.json("gabfest-runs/one/report.json")["summary"]["trials"]["pass"], 5);
     worker.signal("TERM");
     assert_eq!(worker.wait(Duration::from_secs(20)), 0);
+    // Without a worker it waits.
+    let submitted = fleet.submit("nightly", &["--run", "two"]);
+    assert_eq!(submitted.code, 0, "{}", submitted.stderr);
+    fleet.issue("admin", "ops", &["--name", "grace"]);
+    for (identity, command) in [("nightly", "pause"), ("ops", "resume")] {
+        let said = fleet.by(identity, &[command, "two"]);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+    }
     // The identity is there, so the worker needs no token any more.
     let mut again = fleet.worker("w1", None, "again.log");
+    let watched = fleet.by("nightly", &["watch", "two"]);
+    assert_eq!(watched.code, 0, "{}", watched.stderr);
+    let report = fleet.place.json("gabfest-runs/two/report.json");
+    let decisions = report["run"]["decisions"].as_array().unwrap().iter();
+    let by: Vec<_> = decisions.map(|decision| (decision["decided"].as_str(), decision["by"].as_str())).collect();
+    assert_eq!(by, [(Some("paused"), Some("nightly")), (Some("resumed"), Some("grace"))]);
+    let deleted = fleet.by("ops", &["runs", "delete", "one"]);
+    assert_eq!(deleted.code, 0, "{}", deleted.stderr);
+    fleet.logs("by=\"grace\"");
     fleet.logs_times("worker joined", 2);
     let shown = fleet.by("nightly", &["workers"]);
     assert!(shown.code == 0 && shown.stdout.contains("SLOTS"), "{}{}", shown.stdout, shown.stderr);

@@ -47,6 +47,9 @@ pub struct RunDecision {
     /// The same on the time axis of a load, which stands still in a pause; absent without a load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_ms: Option<u64>,
+    /// Who decided it, by the name in their certificate; absent if gabfest did, or somebody without a certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     #[serde(flatten)]
     pub what: Decided,
 }

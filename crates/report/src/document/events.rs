@@ -94,7 +94,8 @@ fn decided_event(decision: &RunDecision, paused: &mut Option<u64>) -> Event {
         Decided::Rate { from_micros, .. } | Decided::SearchStep { from_micros, .. } => from_micros / 1_000,
         _ => decision.load_ms.unwrap_or(decision.after_ms),
     };
-    Event { after_ms, text, name, lost: 0 }
+    let by = decision.by.as_deref().map(|by| format!(" (by {})", clean(by))).unwrap_or_default();
+    Event { after_ms, text: text + &by, name, lost: 0 }
 }
 
 /// What a rate did in a search.

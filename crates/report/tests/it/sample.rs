@@ -649,6 +649,7 @@ pub(crate) fn under_load() -> Sample {
         at: format!("2026-03-14T02:{:02}:{:02}.000Z", after_ms / 60_000, after_ms / 1_000 % 60),
         after_ms,
         load_ms: Some(load_ms),
+        by: matches!(what, Decided::Paused).then(|| "ada".to_owned()),
         what,
     };
     let rate = Decided::Rate { group: None, rate: 3.0, from_micros: 33_000_000 };

@@ -58,7 +58,7 @@ async fn in_use<S: Stand>() -> S {
     let account = Account { returned: Usd(10), charged: Usd(5) };
     assert_eq!(store.fund(&id("run"), first, account, Usd(100)).await.unwrap().granted, Usd(100));
     for what in [Decided::Paused, Decided::Resumed] {
-        let decision = Decision { at: 3, load_micros: None, what };
+        let decision = Decision { at: 3, load_micros: None, by: None, what };
         store.decide(&id("run"), &decision, Moved::default()).await.unwrap();
     }
     store.end_session(first, "lost", false, &[], 5).await.unwrap();

@@ -207,7 +207,7 @@ async fn play<S: Store>(store: &S, step: &Step, at: i64) -> String {
         }
         Step::Budget { run, nanos } => {
             let max_cost = Usd(*nanos);
-            let decision = Decision { at, load_micros: None, what: Decided::Budget { max_cost_usd: 1.0 } };
+            let decision = Decision { at, load_micros: None, by: None, what: Decided::Budget { max_cost_usd: 1.0 } };
             let moved = Moved { max_cost: Some(max_cost), ..Moved::default() };
             answer(store.decide(&id(RUNS[*run]), &decision, moved).await)
         }

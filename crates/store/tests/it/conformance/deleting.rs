@@ -62,7 +62,7 @@ pub(super) async fn a_deleted_run_is_gone_and_others_stay<S: Stand>() {
     for (sequence, name) in [(1, "run"), (2, "other"), (3, "run"), (4, "other"), (5, "run")] {
         store.commit(&batch(session, sequence, name, &[(sequence, 1)]), 2).await.unwrap();
     }
-    let paused = Decision { at: 3, load_micros: None, what: Decided::Paused };
+    let paused = Decision { at: 3, load_micros: None, by: None, what: Decided::Paused };
     for name in ["run", "other"] {
         store.decide(&id(name), &paused, Moved::default()).await.unwrap();
     }

@@ -112,7 +112,7 @@ pub(super) async fn a_budget_is_raised_and_counts_what_was_spent_before<S: Stand
     store.create_run(&row, PLAN).await.unwrap();
     let session = store.open_session("worker", &token(), 1).await.unwrap();
     assert_eq!(store.recover(&id("run")).await.unwrap().ledger.max_cost, None);
-    let decision = Decision { at: 1, load_micros: None, what: Decided::Budget { max_cost_usd: 0.1 } };
+    let decision = Decision { at: 1, load_micros: None, by: None, what: Decided::Budget { max_cost_usd: 0.1 } };
     let moved = Moved { max_cost: Some(Usd(cost + 9)), ..Moved::default() };
     store.decide(&id("run"), &decision, moved).await.unwrap();
     store.decide(&id("run"), &Decision { what: Decided::Paused, ..decision }, Moved::default()).await.unwrap();

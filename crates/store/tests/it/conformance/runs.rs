@@ -100,7 +100,7 @@ pub(super) async fn decisions_are_appended_in_order<S: Stand>() {
     let faster = Decided::Rate { group: None, rate: 2.5, from_micros: 7 };
     let planned = run("run").planned;
     let moved = |load_began_at, planned| Moved { load_began_at, planned, max_cost: None };
-    let decided = |at, what| Decision { at, load_micros: Some(5), what };
+    let decided = |at, what| Decision { at, load_micros: Some(5), by: Some("ada".to_owned()), what };
     let made = [
         (decided(30, Decided::Paused), Moved::default(), (100, planned)),
         (decided(20, Decided::Resumed), moved(Some(150), None), (150, planned)),
@@ -139,7 +139,12 @@ pub(super) async fn every_kind_of_decision_comes_back_after_a_restart<S: Stand>(
     ]
     .into_iter()
     .zip(0_i64..)
-    .map(|(what, number)| Decision { at: i64::MAX - number, load_micros: (number % 2 == 0).then_some(1 << 53), what })
+    .map(|(what, number)| Decision {
+        at: i64::MAX - number,
+        load_micros: (number % 2 == 0).then_some(1 << 53),
+        by: None,
+        what,
+    })
     .collect();
     for decision in &made {
         stand.store().decide(&id("run"), decision, Moved::default()).await.unwrap();
@@ -158,7 +163,7 @@ pub(super) async fn what_is_unknown_is_said<S: Stand>() {
         store.set_load_began(&ghost, 1).await.unwrap_err(),
         store.set_runner(&ghost, &Runner::default()).await.unwrap_err(),
         store
-            .decide(&ghost, &Decision { at: 1, load_micros: None, what: Decided::Paused }, Moved::default())
+            .decide(&ghost, &Decision { at: 1, load_micros: None, by: None, what: Decided::Paused }, Moved::default())
             .await
             .unwrap_err(),
         store.grant(&[lease(1, session, "ghost", 0..1, 1)], 1).await.unwrap_err(),
