@@ -151,7 +151,10 @@ place=$(mktemp -d)
 chmod 755 "$place"
 at_end() {
   [ -z "${faults:-}" ] || kill -- "-$faults" 2>/dev/null || true
-  [ ! -e "$place/postgres/data" ] || crates/store/tests/postgres.sh stop "$place/postgres" || true
+  # The faults have a server too, which is left if they are killed.
+  for server in "$place/postgres" "$place"/faults/gabfest-chaos-pg-*/server; do
+    [ ! -e "$server/data" ] || crates/store/tests/postgres.sh stop "$server" || true
+  done
   rm -rf "$place"
   without
 }
@@ -174,6 +177,8 @@ step cargo doc "${whole[@]}" --no-deps --quiet
 # What follows waits more than it computes, so the faults run beside the rest. Both use copies: deploy/check.sh builds another program.
 cp target/debug/gabfest target/debug/xtask "$place/"
 faults() {
+  mkdir "$place/faults"
+  export TMPDIR=$place/faults
   # A fleet of processes under faults: kills, stops, bad links, a full disk.
   step "$place/xtask" chaos --binary "$place/gabfest"
   # The same with two coordinators on a PostgreSQL of their own, which is killed too.
