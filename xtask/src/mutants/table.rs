@@ -129,15 +129,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
-        name: "a fenced trial is played on",
-        guarantee: "self-fencing: a fenced worker stops the trial",
-        edits: &[Edit {
-            file: "worker/src/session/orders.rs",
-            find: "self.executor.fence(&fenced.trials);\n",
-            replace: "",
-        }],
-    },
-    Mutant {
         name: "no reconcile",
         guarantee: "reconcile: a lost grant is found",
         edits: &[
@@ -167,15 +158,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         name: "a new stream sends nothing again",
         guarantee: "acknowledgement: what is not acknowledged is sent again",
         edits: &[Edit { file: "worker/src/session/live.rs", find: "self.outbox.rewind();\n", replace: "" }],
-    },
-    Mutant {
-        name: "a new stream begins with the first batch",
-        guarantee: "acknowledgement: what is not acknowledged is sent again",
-        edits: &[Edit {
-            file: "worker/src/outbox.rs",
-            find: "state.given = state.closed.front().map_or(state.last_sequence, |closed| closed.batch.sequence - 1);",
-            replace: "state.given = 0;",
-        }],
     },
     Mutant {
         name: "a worker leaves before all is acknowledged",
@@ -244,6 +226,15 @@ pub(super) const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
+        name: "a coordinator that was replaced writes on",
+        guarantee: "duty: one coordinator is in charge",
+        edits: &[Edit {
+            file: "crates/store/src/memory.rs",
+            find: "state.duty.as_ref().is_some_and(|duty| !duty.is_of(self.epoch));",
+            replace: "state.duty.as_ref().is_some_and(|duty| !duty.is_of(self.epoch)) && self.epoch.is_none();",
+        }],
+    },
+    Mutant {
         name: "a killed worker poisons its trials",
         guarantee: "poison: killed workers poison no innocents",
         edits: &[Edit {
@@ -289,12 +280,21 @@ pub(super) const MUTANTS: &[Mutant] = &[
         }],
     },
     Mutant {
-        name: "the share outlives its stream",
-        guarantee: "limits: a share holds for one stream",
+        name: "a share does not lapse",
+        guarantee: "limits: a share is a lease",
         edits: &[Edit {
-            file: "worker/src/session/live.rs",
-            find: "self.executor.set_no_share();\n        self.shares",
-            replace: "self.shares",
+            file: "worker/src/session/limits.rs",
+            find: "then(|| renewed + SLICE)",
+            replace: "then(|| renewed + SLICE * 100)",
+        }],
+    },
+    Mutant {
+        name: "a coordinator that starts gives shares at once",
+        guarantee: "limits: a share is a lease",
+        edits: &[Edit {
+            file: "coordinator/src/dispatcher/shares.rs",
+            find: "if now < self.quiet_until {",
+            replace: "if now < self.quiet_until.min(Duration::ZERO) {",
         }],
     },
     Mutant {

@@ -1,6 +1,7 @@
 //! The store in memory, slower and less reliable on demand, as each coordinator reaches it.
 
 use std::{
+    collections::BTreeMap,
     fmt::Debug,
     sync::{Arc, Mutex},
     time::Duration,
@@ -15,7 +16,7 @@ use store::{
 };
 use tokio_util::bytes::Bytes;
 
-use crate::{chance::Chance, events::Events, process::now};
+use crate::{chance::Chance, cuts::Cuts, events::Events, process::now};
 
 /// One call in so many fails while the store is unreliable.
 const FAILS: u64 = 10;
@@ -35,6 +36,8 @@ struct Way {
     coordinator: usize,
     events: Arc<Events>,
     faults: Arc<Mutex<Faults>>,
+    /// Of each worker.
+    cuts: Vec<Arc<Cuts>>,
 }
 
 #[derive(Debug)]
@@ -44,6 +47,12 @@ struct Faults {
     fails_until: Duration,
     /// For each coordinator.
     away_until: Vec<Duration>,
+    /// For how long the worker that gets the next grant cannot connect.
+    loses_grant: Option<Duration>,
+    /// For how long the next commit with results is on its way.
+    delays_commit: Option<Duration>,
+    /// The worker of each session.
+    workers: BTreeMap<u64, usize>,
 }
 
 /// When a call fails.
@@ -56,14 +65,18 @@ enum Fails {
 }
 
 impl FaultyStore {
-    pub(crate) fn new(seed: u64, coordinators: usize, events: Arc<Events>) -> Self {
+    /// `cuts`: of each worker.
+    pub(crate) fn new(seed: u64, coordinators: usize, events: Arc<Events>, cuts: Vec<Arc<Cuts>>) -> Self {
         let faults = Faults {
             chance: Chance::new(!seed),
             stalls_until: Duration::ZERO,
             fails_until: Duration::ZERO,
             away_until: vec![Duration::ZERO; coordinators],
+            loses_grant: None,
+            delays_commit: None,
+            workers: BTreeMap::new(),
         };
-        let way = Way { coordinator: 0, events, faults: Arc::new(Mutex::new(faults)) };
+        let way = Way { coordinator: 0, events, faults: Arc::new(Mutex::new(faults)), cuts };
         Self { store: Memory::new(), way, term: None }
     }
 
@@ -88,13 +101,61 @@ impl FaultyStore {
         faults.away_until[coordinator] = faults.away_until[coordinator].max(end);
     }
 
+    /// Breaks the connections of the next worker that gets a grant, once it is stored. New ones are refused for so long.
+    pub(crate) fn lose_next_grant(&self, lasts: Duration) {
+        self.way.faults.lock().unwrap().loses_grant = Some(lasts);
+    }
+
+    /// From the next commit with results on, its coordinator's calls wait for so long; then they arrive.
+    pub(crate) fn delay_next_commit(&self, lasts: Duration) {
+        self.way.faults.lock().unwrap().delays_commit = Some(lasts);
+    }
+
     async fn meet(&self, what: (&'static str, impl Debug)) -> Result<Fails, Error> {
         self.way.events.add(&(self.way.coordinator, what));
         self.way.disturb().await
     }
+
+    /// A write that arrives although its caller waits no longer, as a statement that is on its way to a database.
+    async fn arrives<T: Send + 'static>(
+        &self,
+        what: (&'static str, impl Debug),
+        write: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.way.events.add(&(self.way.coordinator, what));
+        let way = self.way.clone();
+        let written = tokio::spawn(async move {
+            let fails = way.disturb().await?;
+            answer(fails, write.await)
+        });
+        // It is lost only with its process.
+        written.await.unwrap_or_else(|_| Err(unavailable()))
+    }
 }
 
 impl Way {
+    /// The name of its host ends with the place of the worker.
+    fn joined(&self, session: u64, worker: &str) {
+        let place = worker.rsplit('-').next().and_then(|place| place.parse().ok());
+        self.faults.lock().unwrap().workers.extend(place.map(|place| (session, place)));
+    }
+
+    fn granted(&self, leases: &[Lease]) {
+        let mut faults = self.faults.lock().unwrap();
+        let worker = leases.first().and_then(|lease| faults.workers.get(&lease.session).copied());
+        if let Some((worker, lasts)) = worker.zip(faults.loses_grant.take_if(|_| worker.is_some())) {
+            self.cuts[worker].cut_until(now() + lasts);
+        }
+    }
+
+    fn commits(&self, commit: &Commit) {
+        let mut faults = self.faults.lock().unwrap();
+        if let Some(lasts) = faults.delays_commit.take_if(|_| !commit.ended.is_empty()) {
+            let away = &mut faults.away_until[self.coordinator];
+            *away = (*away).max(now() + lasts);
+        }
+    }
+
     async fn disturb(&self) -> Result<Fails, Error> {
         let (stall, fails) = {
             let mut faults = self.faults.lock().unwrap();
@@ -194,8 +255,9 @@ impl Store for FaultyStore {
     }
 
     async fn set_state(&self, run: &RunId, state: RunState, ended_at: Option<i64>) -> Result<(), Error> {
-        let fails = self.meet(("set_state", (run, format!("{state:?}")))).await?;
-        answer(fails, self.store.set_state(run, state, ended_at).await)
+        let what = ("set_state", (run, format!("{state:?}")));
+        let (store, run) = (self.store.clone(), run.clone());
+        self.arrives(what, async move { store.set_state(&run, state, ended_at).await }).await
     }
 
     async fn set_load_began(&self, run: &RunId, at: i64) -> Result<(), Error> {
@@ -215,7 +277,9 @@ impl Store for FaultyStore {
 
     async fn open_session(&self, worker: &str, token: &Digest, at: i64) -> Result<u64, Error> {
         let fails = self.meet(("open_session", worker)).await?;
-        answer(fails, self.store.open_session(worker, token, at).await)
+        let session = self.store.open_session(worker, token, at).await?;
+        self.way.joined(session, worker);
+        answer(fails, Ok(session))
     }
 
     async fn token(&self, session: u64) -> Result<Option<Digest>, Error> {
@@ -224,13 +288,21 @@ impl Store for FaultyStore {
     }
 
     async fn grant(&self, leases: &[Lease], at: i64) -> Result<(), Error> {
-        let fails = self.meet(("grant", said(leases))).await?;
-        answer(fails, self.store.grant(leases, at).await)
+        let what = ("grant", said(leases));
+        let (store, way, leases) = (self.store.clone(), self.way.clone(), leases.to_vec());
+        let write = async move {
+            store.grant(&leases, at).await?;
+            way.granted(&leases);
+            Ok(())
+        };
+        self.arrives(what, write).await
     }
 
     async fn commit(&self, commit: &Commit, at: i64) -> Result<Committed, Error> {
-        let fails = self.meet(("commit", (commit.session, commit.sequence))).await?;
-        answer(fails, self.store.commit(commit, at).await)
+        self.way.commits(commit);
+        let what = ("commit", (commit.session, commit.sequence));
+        let (store, commit) = (self.store.clone(), commit.clone());
+        self.arrives(what, async move { store.commit(&commit, at).await }).await
     }
 
     async fn watermark(&self, session: u64) -> Result<Option<u64>, Error> {
@@ -244,18 +316,20 @@ impl Store for FaultyStore {
     }
 
     async fn fund(&self, run: &RunId, session: u64, account: Account, granted: Usd) -> Result<Slice, Error> {
-        let fails = self.meet(("fund", (run, session))).await?;
-        answer(fails, self.store.fund(run, session, account, granted).await)
+        let (store, of) = (self.store.clone(), run.clone());
+        self.arrives(("fund", (run, session)), async move { store.fund(&of, session, account, granted).await }).await
     }
 
     async fn release(&self, session: u64, trials: &[Lease], begun: bool, at: i64) -> Result<(), Error> {
-        let fails = self.meet(("release", (session, said(trials), begun))).await?;
-        answer(fails, self.store.release(session, trials, begun, at).await)
+        let what = ("release", (session, said(trials), begun));
+        let (store, trials) = (self.store.clone(), trials.to_vec());
+        self.arrives(what, async move { store.release(session, &trials, begun, at).await }).await
     }
 
     async fn resume(&self, run: &RunId, again: &[u64], replays: u32) -> Result<(), Error> {
-        let fails = self.meet(("resume", (run, again))).await?;
-        answer(fails, self.store.resume(run, again, replays).await)
+        let what = ("resume", (run, again));
+        let (store, run, trials) = (self.store.clone(), run.clone(), again.to_vec());
+        self.arrives(what, async move { store.resume(&run, &trials, replays).await }).await
     }
 
     async fn end_session(
@@ -266,8 +340,9 @@ impl Store for FaultyStore {
         begun: &[Lease],
         at: i64,
     ) -> Result<Vec<Lease>, Error> {
-        let fails = self.meet(("end_session", (session, reason, proof))).await?;
-        answer(fails, self.store.end_session(session, reason, proof, begun, at).await)
+        let what = ("end_session", (session, reason, proof));
+        let (store, reason, begun) = (self.store.clone(), reason.to_owned(), begun.to_vec());
+        self.arrives(what, async move { store.end_session(session, &reason, proof, &begun, at).await }).await
     }
 
     async fn recover(&self, run: &RunId) -> Result<Recovered, Error> {

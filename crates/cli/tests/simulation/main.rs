@@ -115,7 +115,7 @@ fn everything_is_as_without_faults(seeds: Range<u64>) {
 fn the_scripts_have_every_kind_of_fault() {
     let faults = (0..SEEDS).flat_map(|seed| Script::of(seed).faults);
     let kinds: BTreeSet<&str> = faults.map(|(_, fault)| fault.kind()).collect();
-    assert_eq!(kinds.len(), 18, "{kinds:?}");
+    assert_eq!(kinds.len(), 20, "{kinds:?}");
 }
 
 /// Where the history of the seed is written.

@@ -10,6 +10,9 @@ const FAULTY: u64 = 60_000;
 const CUTS: u64 = 1 << 63;
 const COORDINATORS: u64 = 1 << 62;
 const PAUSES: u64 = 1 << 61;
+const GRANTS: u64 = 1 << 60;
+const LIMITS: u64 = 1 << 59;
+const COMMITS: u64 = 1 << 58;
 const MOST_TALKS: u32 = 24;
 const MOST_QUESTIONS: u32 = 80;
 
@@ -70,17 +73,21 @@ pub(crate) enum Fault {
     /// Stopped, and continued after so long.
     PauseWorker(usize, Duration),
     PauseCoordinator(usize, Duration),
+    /// The next grant is stored and does not arrive: its worker's connections break, and new ones are refused for so long.
+    LoseGrant(Duration),
+    /// The next results are on their way to the store for so long, and their coordinator reaches it as late.
+    LateCommit(Duration),
 }
 
 impl Script {
     pub(crate) fn of(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
-        let workers = (0..chance.between(2, 4)).map(|_| chance.between(1, 6) as u32).collect::<Vec<_>>();
-        let talks = chance.one_in(2);
-        let repeats =
+        let mut workers = (0..chance.between(2, 4)).map(|_| chance.between(1, 6) as u32).collect::<Vec<_>>();
+        let mut talks = chance.one_in(2);
+        let mut repeats =
             if talks { chance.between(8, MOST_TALKS.into()) } else { chance.between(20, MOST_QUESTIONS.into()) };
         let latency = if chance.one_in(4) { chance.time(100, 400) } else { chance.time(1, 40) };
-        let requests_per_minute = chance.one_in(4).then(|| chance.between(60, 240) as u32);
+        let mut requests_per_minute = chance.one_in(4).then(|| chance.between(60, 240) as u32);
         let budget = chance.one_in(4);
         let mut faults: Vec<(Duration, Fault)> = (0..chance.between(1, 8))
             .map(|_| (chance.time(500, FAULTY), Fault::of(&mut chance, workers.len() as u64)))
@@ -99,12 +106,34 @@ impl Script {
                 (at, Fault::of_coordinators(&mut of_coordinators, coordinators as u64, workers.len() as u64))
             }));
         }
+        let mut of_commits = Chance::new(seed ^ COMMITS);
+        if coordinators > 1 {
+            // Another coordinator takes over after 3 s; after 6 s the former one steps down.
+            let late = Fault::LateCommit(of_commits.time(3_500, 7_000));
+            faults.push((of_commits.time(500, FAULTY / 2), late));
+        }
         let mut of_pauses = Chance::new(seed ^ PAUSES);
         if of_pauses.one_in(3) {
             faults.extend((0..of_pauses.between(1, 3)).map(|_| {
                 let at = of_pauses.time(500, FAULTY);
                 (at, Fault::of_pauses(&mut of_pauses, coordinators as u64, workers.len() as u64))
             }));
+        }
+        let mut of_grants = Chance::new(seed ^ GRANTS);
+        if of_grants.one_in(3) {
+            faults.extend((0..of_grants.between(1, 3)).map(|_| {
+                // Later, a run that nothing disturbs has no more grants.
+                let at = of_grants.time(500, FAULTY / 2);
+                (at, Fault::LoseGrant(of_grants.time(50, 10_000)))
+            }));
+        }
+        let mut of_limits = Chance::new(seed ^ LIMITS);
+        if requests_per_minute.is_some() && of_limits.one_in(2) {
+            // Each worker would use more than its share, for a minute.
+            (talks, repeats) = (true, MOST_TALKS.into());
+            requests_per_minute = Some(of_limits.between(90, 120) as u32);
+            workers.iter_mut().for_each(|slots| *slots = (*slots).max(6));
+            faults.extend(Fault::of_limits(&mut of_limits, workers.len() as u64));
         }
         faults.sort_by_key(|(at, _)| *at);
         Self {
@@ -186,6 +215,15 @@ impl Fault {
         if chance.one_in(2) { Self::PauseWorker(worker, lasts) } else { Self::PauseCoordinator(coordinator, lasts) }
     }
 
+    /// A worker does not hear that the coordinator was started again, which knows nothing of its share of the limit.
+    fn of_limits(chance: &mut Chance, workers: u64) -> [(Duration, Self); 2] {
+        let (at, worker) = (chance.time(1_000, 10_000), chance.below(workers) as usize);
+        // Longer than the 10 s after which a share lapses; after 20 s the worker gives up its session.
+        let partition = Self::Partition(worker, chance.time(15_000, 25_000));
+        let kill = Self::KillCoordinator(0, chance.time(500, 2_000));
+        [(at, partition), (at + chance.time(10, 1_000), kill)]
+    }
+
     /// The name without its figures.
     pub(crate) fn kind(self) -> &'static str {
         match self {
@@ -207,6 +245,8 @@ impl Fault {
             Self::Move(_) => "move",
             Self::PauseWorker(..) => "pause a worker",
             Self::PauseCoordinator(..) => "pause a coordinator",
+            Self::LoseGrant(_) => "lose a grant",
+            Self::LateCommit(_) => "late commit",
         }
     }
 }

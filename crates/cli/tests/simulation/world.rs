@@ -100,7 +100,8 @@ pub(crate) fn play(script: &Script, plan: &Plan, events: &Arc<Events>) -> Result
 }
 
 fn simulate(script: Script, plan: Plan, events: Arc<Events>) -> Result<Played, String> {
-    let store = Arc::new(FaultyStore::new(script.seed, script.coordinators, Arc::clone(&events)));
+    let cuts: Vec<Arc<Cuts>> = script.workers.iter().map(|_| Arc::default()).collect();
+    let store = Arc::new(FaultyStore::new(script.seed, script.coordinators, Arc::clone(&events), cuts.clone()));
     let ledger = Arc::new(Ledger::new(Arc::clone(&events)));
     let drains = script.workers.iter().map(|_| CancellationToken::new()).collect();
     let shared = Shared {
@@ -109,7 +110,7 @@ fn simulate(script: Script, plan: Plan, events: Arc<Events>) -> Result<Played, S
         ledger: Arc::clone(&ledger),
         clock_step: Arc::default(),
         drains: Arc::new(Mutex::new(drains)),
-        cuts: script.workers.iter().map(|_| Arc::default()).collect(),
+        cuts,
     };
     let mut sim = turmoil::Builder::new()
         .rng_seed(script.seed)
@@ -306,6 +307,14 @@ impl World<'_> {
             }
             Fault::PauseCoordinator(coordinator, lasts) => {
                 self.pause(Host::Coordinator(coordinator), now + lasts);
+                None
+            }
+            Fault::LoseGrant(lasts) => {
+                self.shared.store.lose_next_grant(lasts);
+                None
+            }
+            Fault::LateCommit(lasts) => {
+                self.shared.store.delay_next_commit(lasts);
                 None
             }
         }
