@@ -60,6 +60,12 @@ pub(crate) async fn run(
         let mut session = Session::new(&joined, config, &mut client, executor, outbox, admission);
         match session.live(drain).await {
             End::Drained => break,
+            End::Lost => {
+                let (patience, last) = (config.timing.patience, std::mem::take(&mut session.trouble));
+                executor.abandon_all().await;
+                let is_unsent = drain.begin.is_cancelled() && !outbox.is_empty();
+                return Err(if is_unsent { Error::Unsent } else { Error::Unreachable { patience, last } });
+            }
             End::Over | End::Broken => {
                 if drain.begin.is_cancelled() && !outbox.is_empty() {
                     return Err(Error::Unsent);

@@ -39,6 +39,8 @@ pub(super) enum End {
     Broken,
     /// Join again: the session is over.
     Over,
+    /// The coordinator was away for too long.
+    Lost,
     /// Everything is sent and acknowledged.
     Drained,
 }
@@ -59,6 +61,12 @@ pub(super) struct Session<'a> {
     pub(super) welcomed: bool,
     /// While a drain lasts: when running trials are given up.
     pub(super) leaving: Option<Instant>,
+    /// No heartbeat was answered for so long that the coordinator may have leased our trials to others.
+    pub(super) fenced: bool,
+    /// Trials that were given up then, and whether they had begun: the coordinator hears of them when it is back.
+    pub(super) given_up: Vec<(Vec<v1::Held>, bool)>,
+    /// Why the last try to open a stream failed.
+    pub(super) trouble: String,
     /// What was said of the limits on this stream.
     pub(super) limits: Said,
     pub(super) shares: Shares,
@@ -98,6 +106,9 @@ impl<'a> Session<'a> {
             apart: Some(now),
             welcomed: false,
             leaving: None,
+            fenced: false,
+            given_up: Vec::new(),
+            trouble: "it does not answer".to_owned(),
             limits: Said::default(),
             shares: Shares::default(),
             config,
@@ -130,8 +141,8 @@ impl<'a> Session<'a> {
                 return End::Drained;
             }
             // Trials continue for a moment, so a quick restart of the coordinator costs nothing.
-            if self.reach(sleep(RECONNECT)).await.is_none() {
-                return End::Over;
+            if self.reach(sleep(RECONNECT)).await.is_none() && self.silent() == End::Lost {
+                return End::Lost;
             }
         }
     }
@@ -160,8 +171,11 @@ impl<'a> Session<'a> {
         let mut client = self.client.clone();
         match self.reach(client.work(ReceiverStream::new(outgoing))).await {
             Some(Ok(reply)) => Ok(Stream { words, orders: reply.into_inner(), hello_sent }),
-            Some(Err(status)) => Err(end_of(&status)),
-            None => Err(End::Over),
+            Some(Err(status)) => {
+                self.trouble = proto::reason(&status);
+                Err(end_of(&status))
+            }
+            None => Err(self.silent()),
         }
     }
 
@@ -181,8 +195,9 @@ impl<'a> Session<'a> {
     ///   the past would wake it for ever. The same holds for the drain, which stays cancelled once it is.
     /// - Running trials are given up when the drain's time is over or the operator hurries. The guard on `busy` ends
     ///   both arms once nothing runs.
+    /// - A worker that has given up its conversations opens another stream if the coordinator does not welcome it on this one.
     /// - The last two arms have no guard: whatever else happens, calls stop when the coordinator is away for a second,
-    ///   and the session ends before the coordinator leases its trials to others.
+    ///   and conversations before the coordinator leases their trials to others.
     async fn follow(&mut self, mut stream: Stream, drain: &Drain) -> End {
         let mut ticks = interval(self.heartbeats.interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -200,7 +215,8 @@ impl<'a> Session<'a> {
             let claims_later = welcome && !leaves && !self.claims.is_open() && self.executor.wants(Instant::now());
             let next_start = self.executor.next_start().filter(|_| !self.admission.is_away());
             let running = self.executor.busy() > 0;
-            let (closes_at, fenced_at) = (self.closes_at(), self.heartbeats.fenced_at());
+            let (closes_at, silent_at) = (self.closes_at(), self.silent_at());
+            let unwelcome_at = stream.hello_sent + self.config.timing.self_fence;
             let lapses_at = self.shares.lapse_at(self.heartbeats.renewed());
             tokio::select! {
                 order = stream.orders.next() => {
@@ -239,8 +255,9 @@ impl<'a> Session<'a> {
                 () = at(self.leaving), if welcome && running => self.give_up_running(),
                 () = sleep(SETTLING), if self.shares.are_unsettled() => self.answer_shares(),
                 () = at(lapses_at) => self.let_shares_lapse(),
+                () = sleep_until(unwelcome_at), if self.fenced => return End::Broken,
                 () = at(closes_at) => self.set_away(true),
-                () = sleep_until(fenced_at) => return End::Over,
+                () = sleep_until(silent_at) => return self.silent(),
             }
         }
     }
@@ -279,12 +296,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Waits for a coordinator that may be away. Trials continue until it has been away for too long. `None`: the
-    /// session may have expired.
+    /// Waits for a coordinator that may be away. Trials continue until it has been away for too long. `None`: it is
+    /// [`Self::silent`].
     pub(super) async fn reach<T>(&mut self, answer: impl Future<Output = T>) -> Option<T> {
         let mut answer = pin!(answer);
         loop {
-            let (closes_at, fenced_at) = (self.closes_at(), self.heartbeats.fenced_at());
+            let (closes_at, silent_at) = (self.closes_at(), self.silent_at());
             let next_start = self.executor.next_start().filter(|_| !self.admission.is_away());
             tokio::select! {
                 answer = &mut answer => return Some(answer),
@@ -295,9 +312,28 @@ impl<'a> Session<'a> {
                     }
                 }
                 () = at(closes_at) => self.set_away(true),
-                () = sleep_until(fenced_at) => return None,
+                () = sleep_until(silent_at) => return None,
             }
         }
+    }
+
+    /// When the coordinator has been silent for too long: first for conversations, then for the worker.
+    fn silent_at(&self) -> Instant {
+        let fenced_at = self.heartbeats.fenced_at();
+        if self.fenced { fenced_at + self.config.timing.patience } else { fenced_at }
+    }
+
+    /// It has been. Trials are given up, since it may have leased them to others. What has ended stays in the outbox, and is
+    /// delivered on the next stream unless the coordinator says that the session is over.
+    pub(super) fn silent(&mut self) -> End {
+        if self.fenced {
+            return End::Lost;
+        }
+        tracing::warn!(session = self.id, "the coordinator is silent: running conversations are given up");
+        self.fenced = true;
+        self.given_up.push((self.executor.give_back_unstarted(), false));
+        self.given_up.push((self.executor.give_up_running(), true));
+        End::Broken
     }
 
     /// A conversation that waits to repeat a call starts nothing either.

@@ -75,6 +75,10 @@ impl Session<'_> {
         self.coordinator_clock.heard(hello_sent, welcome.clock.as_ref(), Instant::now());
         self.log_welcome();
         self.set_away(false);
+        self.fenced = false;
+        for (trials, begun) in std::mem::take(&mut self.given_up) {
+            self.outgoing.release(trials, begun);
+        }
         self.executor.connected(true);
         self.executor.purses().say_again();
         self.say_limits(Said::NEWS);
@@ -122,7 +126,7 @@ impl Session<'_> {
             let mut client = self.client.clone();
             let request = v1::GetPlanRequest { digest: lease.plan_digest.clone() };
             let learned = match self.reach(client.get_plan(request)).await {
-                None => return Some(End::Over),
+                None => return Some(self.silent()),
                 Some(Ok(reply)) => self.executor.learn(digest, &reply.into_inner().plan).map_err(|why| why.to_string()),
                 Some(Err(status)) => Err(status.message().to_owned()),
             };

@@ -62,13 +62,16 @@ async fn a_worker_that_cannot_renew_stops_and_joins_again() {
         }
         drop(silent);
         scene.coordinator.presence.send(Presence::There).unwrap();
-        // After 20 s everything was given up, so the next stream is another session's.
+        // After 20 s everything was given up. The worker asks for its session until it hears that this is over.
         let asked = scene.asked();
         let mut line = loop {
             let line = scene.coordinator.line().await;
             if line.hello.session > 1 {
                 break line;
             }
+            // Streams of before are closed.
+            let over = v1::Goodbye { reason: "the session is over".to_owned(), rejoin: true };
+            line.try_say(Order::Goodbye(over)).await;
         };
         line.welcome(0).await;
         assert_eq!(line.claim().await.number, 1, "{away:?}");
@@ -76,6 +79,44 @@ async fn a_worker_that_cannot_renew_stops_and_joins_again() {
         line.listen(5 * SECOND).await;
         assert_eq!((line.held.len(), scene.asked()), (0, asked), "{away:?}: nothing of before is played");
         assert!(!scene.worker.is_finished());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_ended_is_delivered_however_long_the_coordinator_was_away() {
+    // Short trials have ended when calls stop; a long one is given up.
+    let long = SECOND * 13 / 10;
+    for (away, agent_takes) in [(21 * SECOND, SHORT), (21 * SECOND, long), (29 * SECOND, SHORT), (70 * SECOND, long)] {
+        let mut scene = Scene::new(1, agent_takes);
+        let mut line = scene.welcomed().await;
+        let claim = line.claim().await;
+        line.grant(claim.number, vec![scene.lease(0, 900)]).await;
+        line.listen(5 * SECOND).await;
+        scene.coordinator.presence.send(Presence::Refusing).unwrap();
+        sleep(away).await;
+        let asked = scene.asked();
+        scene.coordinator.presence.send(Presence::There).unwrap();
+        let mut line = scene.coordinator.line().await;
+        assert_eq!((line.hello.session, scene.coordinator.joins()), (1, 1), "{away:?}");
+        sleep(5 * SECOND).await;
+        line.welcome(0).await;
+        let (mut ended, mut released) = (Vec::new(), Vec::new());
+        for word in line.listen(5 * SECOND).await {
+            match word {
+                Word::Batch(batch) => ended.extend(numbers(&batch.ended)),
+                Word::Release(v1::Release { trials, begun }) => released.push((trials, begun)),
+                Word::Claim(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        let done = ended.len() as u64;
+        assert_eq!(ended, (0..done).collect::<Vec<u64>>(), "{away:?}");
+        let given_up = match agent_takes == SHORT {
+            true => vec![(vec![held(done, 900)], false)],
+            false => vec![(vec![held(done + 1, 900)], false), (vec![held(done, done + 1)], true)],
+        };
+        assert_eq!((released, done > 0), (given_up, true), "{away:?}");
+        assert_eq!((line.held, scene.asked()), (vec![held(0, done)], asked), "{away:?}: nothing is played again");
     }
 }
 
@@ -113,6 +154,17 @@ async fn the_wait_for_a_coordinator_is_bounded() {
         let took = began.elapsed().as_secs_f64();
         assert!((60.0..60.5).contains(&took), "{took}");
     }
+    // With a session, from when its conversations were given up.
+    let mut scene = Scene::new(1, SHORT);
+    let mut line = scene.welcomed().await;
+    let claim = line.claim().await;
+    line.grant(claim.number, vec![scene.lease(0, 900)]).await;
+    line.listen(5 * SECOND).await;
+    scene.coordinator.presence.send(Presence::Refusing).unwrap();
+    let began = Instant::now();
+    assert!(matches!(scene.ended().await, Err(Error::Unreachable { .. })));
+    let took = began.elapsed().as_secs_f64();
+    assert!((77.0..81.0).contains(&took), "{took}");
     let scene = Scene::new(1, SECOND);
     scene.coordinator.presence.send(Presence::Rejecting).unwrap();
     let began = Instant::now();

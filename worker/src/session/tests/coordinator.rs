@@ -150,6 +150,11 @@ impl Line {
         self.orders.send(Ok(v1::CoordinatorMessage { body: Some(order) })).await.expect("the worker listens");
     }
 
+    /// On a stream that the worker may have left.
+    pub(super) async fn try_say(&self, order: Order) {
+        let _ = self.orders.send(Ok(v1::CoordinatorMessage { body: Some(order) })).await;
+    }
+
     pub(super) async fn welcome(&self, acknowledged: u64) {
         self.say(Order::Welcome(v1::Welcome { acknowledged, clock: None })).await;
     }

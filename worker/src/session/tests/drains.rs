@@ -77,7 +77,7 @@ async fn a_drain_may_come_at_any_time() {
     drop(line);
     scene.ended().await.unwrap();
 
-    // While the coordinator is away: the results cannot be delivered, so the exit is not a success.
+    // While the coordinator is away: the worker waits for it with its results. If it stays away, the exit is not a success.
     let mut scene = Scene::new(1, SECOND);
     let mut line = scene.welcomed().await;
     let claim = line.claim().await;
@@ -88,5 +88,5 @@ async fn a_drain_may_come_at_any_time() {
     scene.drain.cancel();
     let began = Instant::now();
     assert!(matches!(scene.ended().await, Err(Error::Unsent)));
-    assert!(began.elapsed() <= 20 * SECOND, "{:?}", began.elapsed());
+    assert!(began.elapsed() <= 80 * SECOND, "{:?}", began.elapsed());
 }
