@@ -36,12 +36,12 @@ if [ ! -e "$tools/complete" ]; then
 fi
 PATH=$tools/bin:$PATH
 
-say "Dockerfile, compose.yaml, the GitHub workflow, the manifests"
+say "Dockerfile, compose.yaml, the GitHub workflows, the manifests"
 hadolint deploy/Dockerfile
 check-jsonschema --quiet --builtin-schema vendor.compose-spec deploy/compose.yaml
 compose-lint deploy/compose.yaml >"$place/lint" || { cat "$place/lint" >&2; exit 1; }
-check-jsonschema --quiet --builtin-schema vendor.github-workflows deploy/github-actions.yml
-zizmor --offline --no-progress --quiet --persona auditor deploy/github-actions.yml >"$place/zizmor" 2>&1 || { cat "$place/zizmor" >&2; exit 1; }
+check-jsonschema --quiet --builtin-schema vendor.github-workflows deploy/github-actions.yml .github/workflows/*.yml
+zizmor --offline --no-progress --quiet --persona auditor deploy/github-actions.yml .github/workflows >"$place/zizmor" 2>&1 || { cat "$place/zizmor" >&2; exit 1; }
 
 say "the overlays of kubernetes/"
 for overlay in deploy/kubernetes/overlays/*; do
