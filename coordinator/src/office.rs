@@ -97,7 +97,7 @@ impl<S: Held> Office<S> {
             () = self.drain.cancelled() => None,
             reason = watched(&*store) => Some(reason),
         };
-        let why = if reason.is_some() { "another coordinator is in charge" } else { "this coordinator is stopping" };
+        let why = reason.as_deref().unwrap_or("this coordinator is stopping");
         self.standing.sends(Place::Nowhere(why.to_owned()));
         stop.cancel();
         drop(chores);

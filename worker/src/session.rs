@@ -34,7 +34,7 @@ pub use self::config::{Config, Drain, Timing};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("reach the coordinator within {} s: {last}", patience.as_secs())]
+    #[error("the coordinator was not reached within {} s: {last}", patience.as_secs())]
     Unreachable { patience: Duration, last: String },
     #[error("join the coordinator: {0}")]
     Refused(String),

@@ -131,8 +131,7 @@ impl<S: Store> Dispatcher<S> {
                 self.leaves_money(session);
                 match (self.roster.over(session), trials_of(&lost)) {
                     (worker, trials @ 1..) => {
-                        let worker = worker.unwrap_or_default();
-                        tracing::warn!(worker, trials, reason, "worker lost; its trials are played again");
+                        tracing::warn!(session, worker, trials, reason, "worker lost; its trials are played again");
                     }
                     (worker, 0) => tracing::info!(session, worker, reason, "session ended"),
                 }

@@ -90,7 +90,8 @@ impl<S: Store> Dispatcher<S> {
             return Err(Error::Refused(format!("{slots} slots are not possible; 1 to {MOST_SLOTS} are")));
         }
         if lanes.iter().all(|lane| lane.is_open()) {
-            return Err(Error::Refused(format!("{} of run {run} plays at a rate, not in slots", names(&lanes))));
+            let why = format!("run {run} plays at a rate, not in slots ({})", names(&lanes));
+            return Err(Error::Refused(why));
         }
         let from_micros = micros(self.scheduler.load_elapsed_at(run, self.now()));
         self.reschedule(run, by, Decided::Slots { group: group.map(str::to_owned), slots, from_micros }).await

@@ -17,6 +17,9 @@ pub(crate) fn of(what: &str, status: &Status) -> anyhow::Error {
             "\nhint: ask for another token: `gabfest pki token` makes one"
         }
         Code::Unauthenticated => "\nhint: ask for a join token, and use it with `gabfest pki join`",
+        Code::PermissionDenied if reason.contains("revoked") => {
+            "\nhint: ask for a join token, and make a new identity with `gabfest pki join --identity DIR`"
+        }
         Code::PermissionDenied => {
             "\nhint: `gabfest pki show` prints the role of an identity; --identity names another one"
         }

@@ -9,6 +9,8 @@ use x509_parser::{
 
 use crate::{Error, Role, name, secret};
 
+const ID_BYTES: usize = 8;
+
 /// What stays the same when a certificate is renewed. It is the subject of the certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
@@ -20,8 +22,14 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Whether a text looks like the id of an identity.
+    #[must_use]
+    pub fn has_form_of_id(text: &str) -> bool {
+        text.len() == 2 * ID_BYTES && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    }
+
     pub(crate) fn new(role: Role, name: &str) -> Result<Self, Error> {
-        Ok(Self { id: secret::hex(&secret::random::<8>()?), name: name::cleaned(name), role })
+        Ok(Self { id: secret::hex(&secret::random::<ID_BYTES>()?), name: name::cleaned(name), role })
     }
 }
 

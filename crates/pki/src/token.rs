@@ -55,10 +55,10 @@ impl FromStr for Token {
     fn from_str(text: &str) -> Result<Self, Error> {
         let parts: Vec<&str> = text.trim().split('.').collect();
         let [mark, role, secret, authority] = parts[..] else {
-            return Err(Error::NotAToken("it has four parts with dots between them"));
+            return Err(Error::NotAToken("a token has four parts with dots between them"));
         };
         if mark != MARK {
-            return Err(Error::NotAToken("it begins with gabfest1"));
+            return Err(Error::NotAToken("a token begins with gabfest1"));
         }
         Ok(Self {
             role: Role::named(role).ok_or(Error::NotAToken("its role is unknown"))?,

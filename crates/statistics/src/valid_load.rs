@@ -15,7 +15,7 @@ pub fn dropped(dropped: u64, starts: u64, of: &str) -> Option<String> {
     let share = dropped as f64 / starts.max(1) as f64;
     (share > MOST_DROPPED).then(|| {
         format!(
-            "{dropped} of {starts} starts{of} were dropped ({:.1} %), more than {:.0} %: no slot was free in time; \
+            "{dropped} of {starts} starts{of} were dropped ({:.1} %), more than {:.0} %: no slot was free in time, or the coordinator was away; \
              use more workers or a larger --slots: starts a second × seconds of a conversation",
             share * 1e2,
             MOST_DROPPED * 1e2

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "PLACE")]
     out: Option<String>,
     /// Get the run from this coordinator; a run in a local folder takes precedence
-    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR", conflicts_with = "store")]
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: Option<String>,
     #[command(flatten)]
     identity: remote::Identity,
@@ -45,6 +45,7 @@ pub(crate) struct Args {
 const AWAY_SECONDS: u64 = 120;
 
 pub(crate) async fn export(args: Args) -> anyhow::Result<Exit> {
+    let coordinator = store_files::coordinator(args.coordinator.as_deref(), args.store.as_deref())?;
     if let Some(address) = &args.store {
         let run = RunId::new(args.run.clone());
         let out = usual(Path::new(RUNS).join(&args.run), &args);
@@ -57,7 +58,7 @@ pub(crate) async fn export(args: Args) -> anyhow::Result<Exit> {
         known(store.run(&run).await?.is_some(), &run)?;
         return of_source(FromStore::new(store, run.clone(), true), &run, &out).await;
     }
-    if let Some(address) = args.coordinator.as_ref().filter(|_| !RunFolder::exists(&args.run)) {
+    if let Some(address) = coordinator.filter(|_| !RunFolder::exists(&args.run)) {
         let mut client = client::of(remote::connect(address, &args.identity).await?);
         let folder = RunFolder::with_report(&args.run);
         let run = match &folder {

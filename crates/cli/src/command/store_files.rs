@@ -7,6 +7,7 @@ use store::{Error, Sqlite};
 
 use crate::exit::usage;
 
+const COORDINATOR: &str = "GABFEST_COORDINATOR";
 /// The names of stores in folders: of a coordinator, of a run.
 const NAMES: [&str; 2] = ["gabfest.db", "run.db"];
 
@@ -22,13 +23,25 @@ pub(crate) fn path(named: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
+/// The coordinator that is meant: `--store` wins over the variable, which names one for all commands.
+pub(crate) fn coordinator<'a>(coordinator: Option<&'a str>, store: Option<&str>) -> anyhow::Result<Option<&'a str>> {
+    let is_variable = |address: &str| std::env::var(COORDINATOR).is_ok_and(|variable| variable == address);
+    match (coordinator, store) {
+        (Some(address), Some(_)) if is_variable(address) => Ok(None),
+        (Some(_), Some(_)) => {
+            Err(usage(anyhow!("--store and --coordinator name two places\nhint: leave out one of them")))
+        }
+        (coordinator, _) => Ok(coordinator),
+    }
+}
+
 /// Opens it, and brings it to this version's schema.
 pub(crate) async fn open(named: &Path) -> anyhow::Result<Sqlite> {
     let path = path(named)?;
     match Sqlite::open(&path).await {
-        Err(error @ Error::InUse(_)) => {
-            Err(usage(anyhow!("{error}\nhint: name the coordinator that has it open with --coordinator URL")))
-        }
+        Err(error @ Error::InUse(_)) => Err(usage(anyhow!(
+            "{error}\nhint: stop the coordinator or the run that has it open; `gabfest report` and `gabfest export` read from a coordinator (--coordinator URL)"
+        ))),
         opened => opened.with_context(|| format!("failed to open {}", path.display())),
     }
 }

@@ -79,7 +79,7 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
         }
         false => sentinels::announce_unused(&read).map(|()| None)?,
     };
-    let patience = if args.watch { Patience::seconds(args.patience) } else { Patience::NONE };
+    let patience = Patience::seconds(args.patience);
     client::submit(&mut client, &run, &plan, (Spend::default(), max_cost), patience).await?;
     if !args.watch {
         stdout::line(run.as_str())?;

@@ -199,7 +199,7 @@ fn a_run_is_exported_from_its_folder_its_store_and_a_coordinator_with_the_same_b
     // The store is sound, and its runs can be deleted.
     let checked = place.run(&["store", "check", "gabfest-data"]);
     assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
-    assert!(checked.stdout.starts_with("the store is sound: 1 runs"), "{}", checked.stdout);
+    assert!(checked.stdout.starts_with("the store is sound: 1 run, "), "{}", checked.stdout);
     let deleted = place.run(&["runs", "delete", "night", "--store", "gabfest-data"]);
     assert_eq!((deleted.code, deleted.stdout.as_str()), (0, "deleted night\n"), "{}", deleted.stderr);
     let gone = place.run(&["export", "night", "--store", "gabfest-data"]);

@@ -106,7 +106,8 @@ fn words(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
     Ok(())
 }
 
-/// A winner names each of its calls, the refused ones too. All attempts together name no more calls than there were.
+/// A winner names each of its calls, the refused ones too. All attempts together name no more calls than there were, but for one of
+/// each lost attempt: a call that was given up is named, also if it still waited for its turn.
 fn calls(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
     let asked = played.ledger.by_attempt();
     let mut of_winners = 0;
@@ -121,7 +122,7 @@ fn calls(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
     let answered = played.ledger.calls().iter().filter(|call| call.reply.is_some()).count() as u64;
     let named = played.seen.summary.summary.llm_calls.get(Role::Agent.name()).copied().unwrap_or(0);
     // A call that was refused for want of money is named, and was not made.
-    let most = if script.budget { u64::MAX } else { answered };
+    let most = if script.budget { u64::MAX } else { answered + played.seen.summary.summary.attempts.lost };
     if !(of_winners..=most).contains(&named) {
         return Err(format!("{named} calls are named: {of_winners} of winners, and the agent answered {answered}"));
     }

@@ -68,7 +68,7 @@ fn decided_event(decision: &RunDecision, paused: &mut Option<u64>) -> Event {
             Some(since) => (format!("resumed, {} later", millis(decision.after_ms.saturating_sub(since) as f64)), None),
             None => ("resumed".to_owned(), is("resumed")),
         },
-        Decided::Restarted => ("the coordinator was started again".to_owned(), is("restart")),
+        Decided::Restarted => ("the coordinator was started again, or another one took over".to_owned(), is("restart")),
         Decided::Stopped { reason, .. } => (format!("gabfest stopped the run: {}", clean(reason)), is("stopped")),
         Decided::OutOfMoney { reason } => (format!("gabfest stopped the run: {}", clean(reason)), is("out of money")),
         Decided::Waits { endpoint, reason } => {

@@ -539,17 +539,17 @@ fn charts_over_time_have_the_load_the_times_goodput_and_losses() {
         assert_eq!(page.matches(&format!(">{name}</text>")).count(), 4, "{name}");
     }
     assert!(
-        page.contains("<title>after 5 s: paused; after 5 s: resumed, 1 min 30 s later</title>"),
+        page.contains("<title>after 5 s: paused (by ada); after 5 s: resumed, 1 min 30 s later</title>"),
         "a pause takes no time"
     );
     for (form, text) in sample.pages().into_iter().filter(|(form, _)| ["html", "markdown", "text"].contains(form)) {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("&#x2f;", "/");
         for event in [
             "What happened while it ran",
-            "after 5.00 s: paused",
+            "after 5.00 s: paused (by ada)",
             "after 33.00 s: 3/s for each group with a rate",
             "after 1 min 1 s: 3 conversations were lost with a worker",
-            "after 1 min 30 s: the coordinator was started again",
+            "after 1 min 30 s: the coordinator was started again, or another one took over",
         ] {
             assert!(words.contains(event), "{form}: {event}");
         }

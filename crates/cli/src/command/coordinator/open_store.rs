@@ -23,7 +23,7 @@ impl Opened {
 
 pub(super) async fn open(data: &Path, address: Option<&str>) -> anyhow::Result<Opened> {
     let Some(address) = address else {
-        std::fs::create_dir_all(data).with_context(|| format!("failed to make {}", data.display()))?;
+        std::fs::create_dir_all(data).with_context(|| format!("failed to make the folder {}", data.display()))?;
         return match Sqlite::open(&data.join("gabfest.db")).await {
             Ok(store) => Ok(Opened::File(Box::new(Engine::Sqlite(Box::new(store))), data.display().to_string())),
             Err(error @ Error::InUse(_)) => Err(usage(anyhow!(

@@ -30,6 +30,9 @@ pub(crate) struct Init {
     /// Host names and IP addresses by which workers and people reach the coordinator; those of its own machine are added
     #[arg(value_name = "NAME|IP")]
     pub(super) names: Vec<String>,
+    /// The name of the administrator, for people [default: admin]
+    #[arg(long, value_name = "NAME")]
+    pub(super) name: Option<String>,
     #[command(flatten)]
     pub(super) place: Place,
 }

@@ -3,18 +3,19 @@
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
-use pki::Authority;
+use pki::{Authority, Identity, Role};
 use record::count::plural;
 
 use super::{
     args::{Init, Issue, Renew, Revoke, Rotate, seconds},
     show,
 };
-use crate::{clock, exit::usage, observed, stderr::say, stdout};
+use crate::{clock, exit::usage, stderr::say, stdout};
 
 pub(super) fn init(args: &Init) -> anyhow::Result<()> {
     let place = &args.place.pki;
-    let authority = Authority::create(place, &args.names, &observed::instance(), clock::now_millis());
+    let authority =
+        Authority::create(place, &args.names, args.name.as_deref().unwrap_or(Role::Admin.name()), clock::now_millis());
     let authority = authority.context("failed to make the CA").map_err(usage)?;
     stdout::write(&show::of_authority(place, &authority.served()))?;
     let (pki, admin) = (place.display(), place.join(pki::folder::ADMIN));
@@ -64,10 +65,9 @@ pub(super) fn rotate(args: &Rotate) -> anyhow::Result<()> {
 }
 
 pub(super) fn revoke(args: &Revoke) -> anyhow::Result<()> {
-    let plain = args.id.chars().all(|letter| letter.is_ascii_graphic() && letter != '#');
-    if args.id.is_empty() || !plain {
+    if !Identity::has_form_of_id(&args.id) {
         return Err(usage(anyhow!(
-            "{:?} is not the id of an identity\nhint: `gabfest pki show DIR` prints it, and the coordinator's log",
+            "{:?} is not the id of an identity, which has 16 hexadecimal digits\nhint: `gabfest pki show DIR` prints it, and the coordinator's log",
             args.id
         )));
     }

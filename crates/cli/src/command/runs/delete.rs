@@ -30,11 +30,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     dir: PathBuf,
     /// Delete runs of this coordinator instead
-    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR", conflicts_with = "store")]
+    #[arg(long, value_name = "URL", env = "GABFEST_COORDINATOR")]
     coordinator: Option<String>,
     #[command(flatten)]
     identity: remote::Identity,
-    /// Delete runs in this store, which no coordinator has open: `postgres://…` or a file
+    /// Delete runs in this store, which no coordinator has open, instead: `postgres://…` or a file
     #[arg(long, value_name = "URL|PATH", hide_env_values = true)]
     store: Option<String>,
     /// Print which runs would be deleted, and delete none
@@ -51,7 +51,8 @@ pub(crate) async fn delete(args: Args) -> anyhow::Result<Exit> {
             "no run is named\nhint: name runs, or choose them with --keep-last or --older-than"
         )));
     }
-    match (&args.coordinator, &args.store) {
+    let coordinator = store_files::coordinator(args.coordinator.as_deref(), args.store.as_deref())?;
+    match (coordinator, &args.store) {
         (Some(address), _) => {
             let client = client::of(remote::connect(address, &args.identity).await?);
             on_coordinator(client, &args).await

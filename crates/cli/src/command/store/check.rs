@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use coordinator::service::transcripts::Transcripts;
-use record::{Role, Trial, Turn, call::Spend, summary::RunState};
+use record::{Role, Trial, Turn, call::Spend, count::plural, summary::RunState};
 use scenario::Plan;
 use store::{AttemptEnd, Engine, Fault, Postgres, RunRow, Store};
 
@@ -58,7 +58,9 @@ async fn of(store: Arc<impl Store>, faults: Vec<Fault>) -> anyhow::Result<Exit> 
             stdout::line(&format!("run {}: {} more", row.id, run.faults.len() - MOST_NAMED))?;
         }
     }
-    let looked = format!("{} runs, {trials} trials, {turns} turns", runs.len());
+    let looked =
+        [plural(runs.len() as u64, "run", "runs"), plural(trials, "trial", "trials"), plural(turns, "turn", "turns")]
+            .join(", ");
     if count == 0 {
         stdout::line(&format!("the store is sound: {looked}"))?;
         return Ok(Exit::Held);
