@@ -86,8 +86,8 @@ pub(crate) struct Selection {
     /// Treat warnings about files as errors
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Skip the preflight, with which `run` asks agents and models once before 20 trials or more, and continue even if an
-    /// agent never answers
+    /// Skip the preflight (before 20 trials or more, `run` asks each agent and model once), and do not stop if an agent never
+    /// answers
     #[arg(long)]
     pub(crate) no_preflight: bool,
     /// Print what would be played, with an estimate of calls, tokens, time and cost; play nothing
@@ -130,7 +130,7 @@ fn transcripts() -> impl TypedValueParser<Value = Transcripts> {
 /// Which combinations of axes are played: shared by everything that plans.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct CoverFlag {
-    /// Of the combinations of axes, rows and personas play as few as have every combination of the values of any T of them: 2 covers
+    /// Play few combinations of axes, rows and personas, which contain every combination of values of any T of them: 2 covers
     /// every pair; `all` plays all [default: `cover` in the settings, else all]
     #[arg(long, value_name = "T", value_parser = covered)]
     cover: Option<Covered>,
@@ -214,7 +214,7 @@ pub(crate) struct Output {
     /// Write the run's files to this folder [default: gabfest-runs/RUN]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print errors, and the verdict of a run that does not exit with 0
+    /// Print only errors and, if the exit code is not 0, the verdict
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

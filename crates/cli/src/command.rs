@@ -62,7 +62,8 @@ Examples:
 
 Exit codes:
   0 every gate held   1 a gate failed   2 usage, or a file with errors   3 not enough evidence
-  4 stopped: a provider's quota is used up   130 interrupted, after a drain, with a partial report";
+  4 stopped: the run's budget or a provider's quota is used up
+  130 interrupted, after a drain, with a partial report";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Logs {

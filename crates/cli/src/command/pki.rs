@@ -20,9 +20,9 @@ pub(crate) enum Command {
     Join(Join),
     /// Make a certificate without a token, on the machine that has the CA's key
     Issue(Issue),
-    /// Make another certificate for the coordinator, which uses it within seconds
+    /// Make a new certificate for the coordinator, which uses it within seconds
     Renew(Renew),
-    /// Make another CA, which signs from now on; the CA before it stays trusted until --finish
+    /// Make a new CA, which signs from now on; the CA before it stays trusted until --finish
     Rotate(Rotate),
     /// Refuse an identity from now on
     Revoke(Revoke),

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     coordinator: Vec<String>,
     #[command(flatten)]
     identity: remote::Identity,
-    /// Print errors, and the verdict of a run that does not exit with 0
+    /// Print only errors and, if the exit code is not 0, the verdict
     #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]

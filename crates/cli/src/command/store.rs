@@ -9,7 +9,7 @@ use crate::exit::Exit;
 pub(crate) enum Command {
     /// Bring a store to this version's schema
     Migrate(migrate::Args),
-    /// Look for faults in a store: exits with 0 if it is sound, with 1 if it is not
+    /// Look for faults in a store: exits with 0 if it is sound, with 1 if it is not, with 2 or 3 if it cannot be read
     Check(check::Args),
 }
 

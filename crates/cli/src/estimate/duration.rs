@@ -1,6 +1,6 @@
 //! How long a run may take: the slowest of the slots and each server's limits.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU64, time::Duration};
 
 use indicatif::HumanDuration;
 use llm::limit;
@@ -160,16 +160,20 @@ fn bound(servers: &BTreeMap<Server, Work>, load: &Load, trials: u64, slots: u32,
     let mut longest = Bound { seconds: all / at_once as f64, by };
     for (server, work) in servers {
         let Some((asked, _)) = work.asked.first() else { continue };
-        let limit::Settings { requests_per_minute, tokens_per_minute, concurrency, .. } = asked.limits;
+        let limits = asked.limits;
+        let (requests_per_minute, concurrency) = (limits.requests_per_minute, limits.concurrency);
         let concurrency = concurrency.and_then(limit::Concurrency::calls);
         let Use { calls, input_tokens, output_tokens } = work.used(load);
         let per_minute = |count: u64, limit: f64| count as f64 / limit * 60.0;
+        let of_tokens = |name, limit: Option<NonZeroU64>, tokens| {
+            limit.map(|limit| (per_minute(tokens, limit.get() as f64), format!("`{name}: {limit}`")))
+        };
         let bounds = [
             requests_per_minute
                 .map(|limit| (per_minute(calls, f64::from(limit.get())), format!("`requests_per_minute: {limit}`"))),
-            tokens_per_minute.map(|limit| {
-                (per_minute(input_tokens + output_tokens, limit.get() as f64), format!("`tokens_per_minute: {limit}`"))
-            }),
+            of_tokens("tokens_per_minute", limits.tokens_per_minute, input_tokens + output_tokens),
+            of_tokens("input_tokens_per_minute", limits.input_tokens_per_minute, input_tokens),
+            of_tokens("output_tokens_per_minute", limits.output_tokens_per_minute, output_tokens),
             concurrency
                 .map(|limit| (work.busy(load, which) / f64::from(limit.get()), format!("`concurrency: {limit}`"))),
         ];
@@ -236,6 +240,11 @@ mod tests {
         assert_eq!(minutes, Bound { seconds: 1_080.0, by: "`requests_per_minute: 60` of slow".to_owned() });
         let tokens = of(agent(json!({ "tokens_per_minute": 1_000 })), 32);
         assert_eq!(tokens, Bound { seconds: 7_200.0, by: "`tokens_per_minute: 1000` of slow".to_owned() });
+        let input = of(agent(json!({ "input_tokens_per_minute": 100 })), 32);
+        let output = of(agent(json!({ "output_tokens_per_minute": 100 })), 32);
+        assert_eq!(input.by, "`input_tokens_per_minute: 100` of slow");
+        assert_eq!(output.by, "`output_tokens_per_minute: 100` of slow");
+        assert_eq!(input.seconds + output.seconds, 72_000.0, "together they are all tokens");
         // A server with two roles does the work of both.
         let both = work(json!({ "concurrency": 2 }), &[Role::Agent, Role::Judge]);
         assert_eq!(of(both, 32), Bound { seconds: 1_620.0, by: "`concurrency: 2` of slow".to_owned() });

@@ -439,7 +439,8 @@ fn own(settings: &Settings, counted: Counted) -> Option<NonZeroU64> {
     match counted {
         Counted::Requests => settings.requests_per_minute.map(NonZeroU64::from),
         Counted::Tokens => settings.tokens_per_minute,
-        Counted::Input | Counted::Output => None,
+        Counted::Input => settings.input_tokens_per_minute,
+        Counted::Output => settings.output_tokens_per_minute,
     }
 }
 

@@ -16,6 +16,9 @@ pub struct Settings {
     pub requests_per_minute: Option<NonZeroU32>,
     /// Input and output together.
     pub tokens_per_minute: Option<NonZeroU64>,
+    /// Without those that are read from the provider's cache.
+    pub input_tokens_per_minute: Option<NonZeroU64>,
+    pub output_tokens_per_minute: Option<NonZeroU64>,
     /// Of a day in UTC, counted by the coordinator for all workers and runs. A run that reaches it stops and can be resumed the
     /// next day.
     pub requests_per_day: Option<NonZeroU32>,
@@ -32,6 +35,8 @@ impl Default for Settings {
         Self {
             requests_per_minute: None,
             tokens_per_minute: None,
+            input_tokens_per_minute: None,
+            output_tokens_per_minute: None,
             requests_per_day: None,
             concurrency: None,
             burst: None,

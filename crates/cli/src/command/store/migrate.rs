@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// `postgres://…`, or the file of a store, or its folder
     #[arg(value_name = "URL|PATH")]
     store: String,
-    /// Print which steps the schema lacks, and take none
+    /// Print which migrations the schema lacks, and apply none
     #[arg(long)]
     dry_run: bool,
 }

@@ -327,3 +327,23 @@ async fn cached_input_does_not_count_for_a_limit_of_input() {
         assert!(waited >= waits && waited < waits + 30, "{named:?} {waited}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn input_and_output_have_limits_of_their_own() {
+    let sixty = NonZeroU64::new(60);
+    let input = Settings { input_tokens_per_minute: sixty, ..Settings::default() };
+    let output = Settings { output_tokens_per_minute: sixty, ..Settings::default() };
+    // A call of 30 tokens that count is followed by another one 30 s later. Cached input does not count.
+    for (settings, amount, seconds) in [
+        (input, Amount { input: 90, uncached_input: 30, output: 600 }, 30),
+        (output, Amount { input: 600, uncached_input: 600, output: 30 }, 30),
+        (input, Amount { input: 90, uncached_input: 0, output: 600 }, 0),
+    ] {
+        let limit = Limiter::new("x", &settings);
+        let began = Instant::now();
+        for _ in 0..3 {
+            limit.acquire("", amount).await.expect("in time").settle(amount);
+        }
+        assert_eq!(began.elapsed().as_secs(), 2 * seconds, "{settings:?}");
+    }
+}
