@@ -31,8 +31,8 @@ impl<S: Store> Coordinator<S> {
         let (sender, commands) = mpsc::channel(WAITING_COMMANDS);
         let mut dispatcher = Dispatcher::new(Arc::clone(&store), config, clock.clone(), observers);
         dispatcher.recover().await?;
-        let began = dispatcher.began();
-        Ok((Self { dispatcher, commands }, Handle::new(sender, store, config, clock, began)))
+        let (began, room) = (dispatcher.began(), dispatcher.room());
+        Ok((Self { dispatcher, commands }, Handle::new(sender, store, room, config, clock, began)))
     }
 
     /// Runs until `drain` is cancelled or the last handle is dropped. Everything that workers have sent is stored and

@@ -19,7 +19,7 @@ use scenario::{Digest, RunId};
 use store::Store;
 use telemetry::process;
 use tokio::{
-    sync::mpsc,
+    sync::{Semaphore, mpsc},
     task::JoinSet,
     time::{Instant, MissedTickBehavior},
 };
@@ -66,6 +66,8 @@ mod shown;
 
 pub use self::error::Error;
 
+/// How many bytes of batches may wait for the store, over all streams. Above it streams are not read.
+pub(crate) const WAITING_BYTES: usize = 16 << 20;
 /// How many ended runs keep their numbers in memory.
 const ENDED_KEPT: usize = 8;
 /// How long a drain waits until the numbers of ended runs are shown.
@@ -79,6 +81,8 @@ pub(crate) struct Dispatcher<S> {
     config: Config,
     clock: Clock,
     observers: Observers,
+    /// A permit for each byte of batches that may wait.
+    room: Arc<Semaphore>,
     /// The zero of the scheduler's clock.
     began: Instant,
     /// When the message that is being answered was read, on the scheduler's clock.
@@ -109,6 +113,7 @@ impl<S: Store> Dispatcher<S> {
             config,
             clock,
             observers,
+            room: Arc::new(Semaphore::new(WAITING_BYTES)),
             began: Instant::now(),
             heard: Duration::ZERO,
             scheduler: Scheduler::new(config.timing),
@@ -130,6 +135,10 @@ impl<S: Store> Dispatcher<S> {
         self.began
     }
 
+    pub(crate) fn room(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.room)
+    }
+
     /// Runs until `drain`. Then what workers have sent already is stored and acknowledged, and all streams close.
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>, drain: CancellationToken) {
         let mut tick = tokio::time::interval(self.config.timing.tick);
@@ -137,7 +146,10 @@ impl<S: Store> Dispatcher<S> {
         loop {
             tokio::select! {
                 () = drain.cancelled() => break,
-                _ = tick.tick() => self.tick().await,
+                _ = tick.tick() => {
+                    self.show_waiting(commands.len());
+                    self.tick().await;
+                }
                 command = commands.recv() => match command {
                     Some(command) => self.obey(command).await,
                     None => break,

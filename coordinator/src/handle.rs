@@ -15,15 +15,12 @@ use tokio_util::sync::DropGuard;
 use crate::{
     Clock, Config, Progress, Timing, aggregate,
     dispatcher::{
-        Error,
+        Error, WAITING_BYTES,
         active::{Fleet, progress},
         command::{By, Capacity, Command, Message, Order, Reply, Resumed, Snapshot, WorkerShown},
     },
     token::Token,
 };
-
-/// How many bytes of batches may wait for the store, over all streams. Above it streams are not read.
-const WAITING_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub struct Handle<S> {
@@ -53,11 +50,12 @@ impl<S: Store> Handle<S> {
     pub(crate) fn new(
         commands: mpsc::Sender<Command>,
         store: Arc<S>,
+        room: Arc<Semaphore>,
         config: Config,
         clock: Clock,
         began: Instant,
     ) -> Self {
-        Self { commands, store, room: Arc::new(Semaphore::new(WAITING_BYTES)), config, clock, began }
+        Self { commands, store, room, config, clock, began }
     }
 
     pub(crate) fn began(&self) -> Instant {

@@ -313,6 +313,11 @@ impl Executor {
         self.resources.metrics.connected(connected);
     }
 
+    /// Shows in the metrics how many messages wait for the stream.
+    pub(crate) fn show_messages(&self, messages: usize) {
+        self.resources.metrics.messages(messages);
+    }
+
     fn show_slots(&self) {
         self.resources.metrics.slots(self.busy(), self.slots);
     }

@@ -194,7 +194,7 @@ impl Outbox {
         if pending.bytes >= BATCH_BYTES {
             state.close(run);
         }
-        self.metrics.unacknowledged(state.ended());
+        self.metrics.unacknowledged(state.ended(), state.bytes);
         drop(state);
         fail::fail_point!("trial-recorded");
         self.something.notify_one();
@@ -220,7 +220,7 @@ impl Outbox {
         drop(state);
         gone.closed.iter().for_each(|closed| self.owed.settle(closed.cost));
         gone.pending.values().for_each(|pending| self.owed.settle(pending.spend.cost()));
-        self.metrics.unacknowledged(0);
+        self.metrics.unacknowledged(0, 0);
         self.admission.set_full(false);
     }
 
@@ -259,7 +259,7 @@ impl Outbox {
         }
         state.given = state.given.max(sequence.min(state.last_sequence));
         self.admission.set_full(state.bytes >= FULL_BYTES);
-        self.metrics.unacknowledged(state.ended());
+        self.metrics.unacknowledged(state.ended(), state.bytes);
         drop(state);
         // Results may have waited for it.
         self.something.notify_one();

@@ -62,6 +62,12 @@ impl Link {
 }
 
 impl Links {
+    /// The orders that wait for the stream that has the most of them.
+    pub(super) fn most_waiting(&self) -> usize {
+        let waiting = |link: &Link| link.orders.max_capacity() - link.orders.capacity();
+        self.links.values().map(waiting).max().unwrap_or(0)
+    }
+
     /// A second stream of a session replaces the first, which then ends.
     pub(super) fn open(
         &mut self,

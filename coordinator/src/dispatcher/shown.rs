@@ -6,11 +6,11 @@ use record::{Summary, Tally, summary::RunState};
 use scenario::{Plan, RunId};
 use store::{RunRow, Store};
 use telemetry::{
-    metrics::{Fleet, Money, Queue},
+    metrics::{Fleet, Money, Queue, Waiting},
     trace::EndedRun,
 };
 
-use super::{Dispatcher, Error, load_progress};
+use super::{Dispatcher, Error, WAITING_BYTES, load_progress};
 use crate::aggregate::{self, Which};
 
 /// How many suites show their last run after a restart. Each is read from its first trial to its last.
@@ -29,6 +29,15 @@ impl<S: Store> Dispatcher<S> {
             fleet.free_slots += slots - busy;
         }
         self.observers.metrics.fleet(fleet);
+    }
+
+    /// What waits in the bounded queues. `commands`: for this dispatcher.
+    pub(super) fn show_waiting(&self, commands: usize) {
+        if self.observers.metrics.is_on() {
+            let (batch_bytes, orders) = (WAITING_BYTES - self.room.available_permits(), self.links.most_waiting());
+            let waiting = Waiting { commands: commands as u64, batch_bytes: batch_bytes as u64, orders: orders as u64 };
+            self.observers.metrics.waiting(waiting);
+        }
     }
 
     pub(super) fn show_queue(&self, id: &RunId) {

@@ -12,7 +12,7 @@ mod labels;
 mod meters;
 mod worker;
 
-pub use coordinator::{Coordinator, Fleet, Load, Money, Queue};
+pub use coordinator::{Coordinator, Fleet, Load, Money, Queue, Waiting};
 pub use endpoint::Health;
 pub use meters::{Meters, Page};
 pub use worker::{TrialSeries, Worker};

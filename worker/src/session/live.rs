@@ -206,6 +206,7 @@ impl<'a> Session<'a> {
         let limits_have_news = self.report_limits();
         loop {
             self.executor.count_for_purses();
+            self.executor.show_messages(CHANNEL_WORDS - stream.words.capacity());
             let welcome = self.apart.is_none();
             if welcome && self.catch_up(drain) {
                 self.farewell(stream).await;

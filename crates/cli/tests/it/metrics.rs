@@ -210,6 +210,8 @@ fn a_fleet_shows_the_figures_of_its_report_and_its_losses() {
     close(page.sum("gabfest_workers", &[]), 1.0, "workers");
     close(after.sum("gabfest_worker_slots", &[]), 4.0, "slots");
     close(after.sum("gabfest_worker_unacknowledged", &[]), 0.0, "unacknowledged");
+    close(after.sum("gabfest_worker_outbox_bytes", &[]), 0.0, "results of the worker");
+    close(page.sum("gabfest_coordinator_batches_bytes", &[]), 0.0, "batches");
     assert!(page.sum("gabfest_store_commit_duration_seconds_count", &[]) > 0.0);
     assert!(page.sum("gabfest_run_duration_seconds", &[suite]) > 0.0);
     let mut all = Page::default();

@@ -40,9 +40,11 @@ impl Metric {
     #[must_use]
     pub fn prometheus_name(&self) -> String {
         let mut name = self.name.replace('.', "_");
-        if self.unit == SECONDS {
-            name.push_str("_seconds");
-        }
+        name.push_str(match self.unit {
+            SECONDS => "_seconds",
+            BYTES => "_bytes",
+            _ => "",
+        });
         if self.kind == Kind::Counter {
             name.push_str("_total");
         }
@@ -51,6 +53,7 @@ impl Metric {
 }
 
 const SECONDS: &str = "s";
+const BYTES: &str = "By";
 
 /// Of the GenAI conventions.
 const CALL_SECONDS: &[f64] = &[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
@@ -156,6 +159,10 @@ metrics! { WORKER:
         "Slots of this worker; state is busy or free";
     UNACKNOWLEDGED = Kind::Gauge, "gabfest.worker.unacknowledged", "{trial}", [],
         "Ended trials that the coordinator has not acknowledged yet";
+    OUTBOX = Kind::Gauge, "gabfest.worker.outbox", "By", [],
+        "Size of results that the coordinator has not acknowledged yet; at 16 MiB no new turn starts";
+    MESSAGES = Kind::Gauge, "gabfest.worker.messages", "{message}", [],
+        "Messages that wait for the stream to the coordinator, at most 64";
 }
 
 metrics! { COORDINATOR:
@@ -163,6 +170,12 @@ metrics! { COORDINATOR:
         "Workers with an open stream";
     SLOTS = Kind::Gauge, "gabfest.slots", "{slot}", [STATE],
         "Slots of all connected workers; state is busy or free";
+    COMMANDS = Kind::Gauge, "gabfest.coordinator.commands", "{command}", [],
+        "Messages of workers and calls that wait for the coordinator, at most 256";
+    BATCHES = Kind::Gauge, "gabfest.coordinator.batches", "By", [],
+        "Size of batches that wait for the store; at 16 MiB no stream is read";
+    ORDERS = Kind::Gauge, "gabfest.coordinator.orders", "{message}", [],
+        "Messages that wait for the stream to a worker, at most 256: of the worker with the most";
     QUEUE_DEPTH = Kind::Gauge, "gabfest.queue.depth", "{trial}", [SUITE],
         "Trials that are neither leased nor done; 0 after the end of the run";
     TRIALS_LEASED = Kind::Gauge, "gabfest.trials.leased", "{trial}", [SUITE],

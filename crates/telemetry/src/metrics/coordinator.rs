@@ -14,7 +14,7 @@ use record::{
     summary::{RunState, RunVerdict},
 };
 
-pub use self::fleet::{Fleet, Load, Money, Queue};
+pub use self::fleet::{Fleet, Load, Money, Queue, Waiting};
 use self::now::{BLAMES, Now, STATUSES, lock};
 use super::{
     catalogue,
@@ -43,6 +43,7 @@ impl Coordinator {
     pub(super) fn new(meter: &Meter) -> Self {
         let now: Arc<Mutex<Now>> = Arc::default();
         shown::fleet(meter, &now);
+        shown::waiting(meter, &now);
         shown::queues(meter, &now);
         shown::money(meter, &now);
         shown::counters(meter, &now);
@@ -75,6 +76,12 @@ impl Coordinator {
     pub fn fleet(&self, fleet: Fleet) {
         if let Some(inner) = &self.0 {
             inner.now().fleet = fleet;
+        }
+    }
+
+    pub fn waiting(&self, waiting: Waiting) {
+        if let Some(inner) = &self.0 {
+            inner.now().waiting = waiting;
         }
     }
 

@@ -23,7 +23,7 @@ use self::{
     series::{Instruments, Series},
 };
 use super::{
-    catalogue::{self, CHECK, ENDPOINT, FINDING, STATE},
+    catalogue::{self, CHECK, ENDPOINT, FINDING, Metric, STATE},
     instruments::{counter, gauge},
     labels::Values,
 };
@@ -63,6 +63,8 @@ struct Now {
     slots: AtomicU32,
     busy: AtomicU32,
     unacknowledged: AtomicU64,
+    outbox_bytes: AtomicU64,
+    messages: AtomicU64,
     connected: AtomicBool,
     /// By endpoint: what adaptive concurrency found, and whether its circuit breaker is open.
     limits: Mutex<BTreeMap<String, (Option<u64>, bool)>>,
@@ -96,10 +98,15 @@ impl Worker {
                 to.observe(f64::from(u8::from(*open)), &[KeyValue::new(ENDPOINT, endpoint.clone())]);
             }
         });
-        let read = Arc::clone(&now);
-        gauge(meter, &catalogue::UNACKNOWLEDGED, move |to| {
-            to.observe(read.unacknowledged.load(Ordering::Relaxed) as f64, &[]);
-        });
+        let counts: [(&Metric, fn(&Now) -> &AtomicU64); 3] = [
+            (&catalogue::UNACKNOWLEDGED, |now| &now.unacknowledged),
+            (&catalogue::OUTBOX, |now| &now.outbox_bytes),
+            (&catalogue::MESSAGES, |now| &now.messages),
+        ];
+        for (metric, count) in counts {
+            let read = Arc::clone(&now);
+            gauge(meter, metric, move |to| to.observe(count(&read).load(Ordering::Relaxed) as f64, &[]));
+        }
         Self(Some(Arc::new(Inner {
             calls: Calls::new(meter, conventions),
             checks: counter(meter, &catalogue::CHECKS),
@@ -142,10 +149,18 @@ impl Worker {
         }
     }
 
-    /// Sets the number of unacknowledged trials.
-    pub fn unacknowledged(&self, trials: usize) {
+    /// Sets the number of unacknowledged trials, and the bytes of all that is not acknowledged.
+    pub fn unacknowledged(&self, trials: usize, bytes: usize) {
         if let Some(worker) = &self.0 {
             worker.now.unacknowledged.store(trials as u64, Ordering::Relaxed);
+            worker.now.outbox_bytes.store(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets the number of messages that wait for the stream.
+    pub fn messages(&self, messages: usize) {
+        if let Some(worker) = &self.0 {
+            worker.now.messages.store(messages as u64, Ordering::Relaxed);
         }
     }
 

@@ -10,6 +10,16 @@ pub struct Fleet {
     pub free_slots: u64,
 }
 
+/// What waits in the bounded queues of a coordinator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waiting {
+    pub commands: u64,
+    /// Of batches, for the store.
+    pub batch_bytes: u64,
+    /// Messages for the worker with the most of them.
+    pub orders: u64,
+}
+
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {

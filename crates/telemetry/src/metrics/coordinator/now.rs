@@ -4,7 +4,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use record::Blame;
 
-use super::{fleet::Fleet, suites::Suites};
+use super::{
+    fleet::{Fleet, Waiting},
+    suites::Suites,
+};
 
 pub(super) const STATUSES: [&str; 3] = ["success", "failure", "aborted"];
 pub(super) const BLAMES: [Blame; 6] =
@@ -13,6 +16,7 @@ pub(super) const BLAMES: [Blame; 6] =
 #[derive(Default)]
 pub(super) struct Now {
     pub(super) fleet: Fleet,
+    pub(super) waiting: Waiting,
     pub(super) suites: Suites,
 }
 

@@ -9,7 +9,7 @@ use opentelemetry::{
 use record::{Usd, Verdict};
 
 use super::{
-    fleet::{Money, Queue},
+    fleet::{Money, Queue, Waiting},
     now::{BLAMES, Now, STATUSES, lock},
     suites::Suite,
 };
@@ -27,6 +27,18 @@ pub(super) fn fleet(meter: &Meter, now: &Arc<Mutex<Now>>) {
         to.observe(fleet.busy_slots as f64, &[KeyValue::new(STATE, "busy")]);
         to.observe(fleet.free_slots as f64, &[KeyValue::new(STATE, "free")]);
     });
+}
+
+pub(super) fn waiting(meter: &Meter, now: &Arc<Mutex<Now>>) {
+    let figures: [(&Metric, fn(&Waiting) -> u64); 3] = [
+        (&catalogue::COMMANDS, |waiting| waiting.commands),
+        (&catalogue::BATCHES, |waiting| waiting.batch_bytes),
+        (&catalogue::ORDERS, |waiting| waiting.orders),
+    ];
+    for (metric, figure) in figures {
+        let read = Arc::clone(now);
+        gauge(meter, metric, move |to| to.observe(figure(&lock(&read).waiting) as f64, &[]));
+    }
 }
 
 type Figure = fn(&Queue) -> Option<u64>;

@@ -4,7 +4,7 @@ use record::{Blame, Verdict, summary::RunState};
 
 use super::{lines, meters, summary, trial};
 use crate::{
-    metrics::{Fleet, Load, Queue},
+    metrics::{Fleet, Load, Queue, Waiting},
     names::Conventions,
 };
 
@@ -14,6 +14,7 @@ fn a_coordinator_shows_its_fleet_its_queue_and_its_counts() {
     let coordinator = meters.coordinator();
     coordinator.suite("nightly", ["refund"]);
     coordinator.fleet(Fleet { workers: 2, busy_slots: 5, free_slots: 3 });
+    coordinator.waiting(Waiting { commands: 3, batch_bytes: 70_000, orders: 9 });
     let load = Some(Load { offered: 40, completed: 32, dropped: 2, running: 6 });
     let queue =
         Queue { started_at: 7, running: true, paused: true, planned: 100, leased: 8, done: 12, load, money: None };
@@ -29,6 +30,7 @@ fn a_coordinator_shows_its_fleet_its_queue_and_its_counts() {
     coordinator.counted("nightly", "refund", &trial(Verdict::Error, Some(Blame::Infra)));
     let names = [
         "gabfest_workers",
+        "gabfest_coordinator",
         "gabfest_slots",
         "gabfest_queue",
         "gabfest_trials",
@@ -44,7 +46,10 @@ fn a_coordinator_shows_its_fleet_its_queue_and_its_counts() {
     ];
     assert_eq!(
         lines(&page, &names),
-        "gabfest_errors_total{blame=\"infra\",suite=\"nightly\"} 1\n\
+        "gabfest_coordinator_batches_bytes 70000\n\
+         gabfest_coordinator_commands 3\n\
+         gabfest_coordinator_orders 9\n\
+         gabfest_errors_total{blame=\"infra\",suite=\"nightly\"} 1\n\
          gabfest_errors_total{blame=\"judge\",suite=\"nightly\"} 0\n\
          gabfest_leases_granted_total 20\n\
          gabfest_leases_lost_total 4\n\

@@ -110,7 +110,8 @@ fn turns_and_trials_are_counted_under_their_labels() {
     calm.ended(&trial(Verdict::Pass, None));
     none.ended(&trial(Verdict::Error, Some(Blame::Agent)));
     worker.slots(3, 32);
-    worker.unacknowledged(2);
+    worker.unacknowledged(2, 4_096);
+    worker.messages(5);
     let names = [
         "gabfest_turns",
         "gabfest_turn_duration_seconds_bucket{persona=\"calm\",scenario=\"refund\",suite=\"nightly\",le=\"0.08\"",
@@ -142,6 +143,8 @@ fn turns_and_trials_are_counted_under_their_labels() {
          gabfest_turn_time_to_first_token_seconds_sum{persona=\"calm\",scenario=\"refund\",suite=\"nightly\"} 0.045\n\
          gabfest_turns_total{persona=\"\",scenario=\"refund\",suite=\"nightly\"} 1\n\
          gabfest_turns_total{persona=\"calm\",scenario=\"refund\",suite=\"nightly\"} 2\n\
+         gabfest_worker_messages 5\n\
+         gabfest_worker_outbox_bytes 4096\n\
          gabfest_worker_slots{state=\"busy\"} 3\n\
          gabfest_worker_slots{state=\"free\"} 29\n\
          gabfest_worker_unacknowledged 2\n"
