@@ -115,10 +115,12 @@ fn facts(summary: &Summary) -> Vec<Fact> {
         ("goodput", figures::goodput(summary)),
     ];
     facts.extend(optional.into_iter().filter_map(|(name, text)| Some(fact(name, text?))));
+    // Of a load, those count whose time has come: it may have been stopped long before its end.
+    let of = if summary.load.is_some() { "trials that ended" } else { "planned trials" };
     facts.push(fact(
         "completed",
         format!(
-            "{} of {} planned trials, {}; {}, {}",
+            "{} of {} {of}, {}; {}, {}",
             count(trials.pass + trials.fail),
             count(trials.planned),
             percent(totals.completed_rate),

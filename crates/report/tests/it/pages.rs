@@ -553,6 +553,7 @@ fn charts_over_time_have_the_load_the_times_goodput_and_losses() {
         ] {
             assert!(words.contains(event), "{form}: {event}");
         }
+        assert!(form != "markdown" || words.contains(" trials that ended, "), "{words}");
     }
     assert!(page.contains("offered after 40 s: 3.00") && page.contains("goodput after 0: 100%"));
 }
