@@ -8,12 +8,14 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
     query_scalar,
 };
+use tokio::time::timeout;
 
 use super::schema;
 use crate::{Error, refusal};
 
 /// Of one coordinator. Its writes follow each other; the others are for readers.
 const CONNECTIONS: u32 = 8;
+const ONE_TRY: Duration = Duration::from_secs(2);
 /// `server_version_num` of PostgreSQL 14.
 const OLDEST_VERSION: i32 = 140_000;
 
@@ -23,11 +25,16 @@ pub(super) async fn connect(address: &str) -> Result<PgPool, Error> {
         .map_err(|error| Error::Unwritable(format!("cannot read the address of the store: {error}")))?
         .application_name("gabfest")
         .disable_statement_logging();
-    let pool = PgPoolOptions::new()
+    let connected = PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(Duration::from_secs(10))
-        .connect_with(options)
-        .await?;
+        .connect_with(options.clone())
+        .await;
+    let pool = match connected {
+        // The pool does not say why it got no connection.
+        Err(sqlx::Error::PoolTimedOut) => return Err(no_connection(&options).await),
+        connected => connected?,
+    };
     let version: String = query_scalar("select current_setting('server_version_num')").fetch_one(&pool).await?;
     if version.parse::<i32>().is_ok_and(|version| version < OLDEST_VERSION) {
         let version: String = query_scalar("select current_setting('server_version')").fetch_one(&pool).await?;
@@ -36,6 +43,16 @@ pub(super) async fn connect(address: &str) -> Result<PgPool, Error> {
     // An older schema is no error: its holder may still use it.
     schema::of(&pool).await?;
     Ok(pool)
+}
+
+/// Why there is no connection, by one more try.
+async fn no_connection(options: &PgConnectOptions) -> Error {
+    let reason = match timeout(ONE_TRY, options.connect()).await {
+        Ok(Err(error)) => error.to_string(),
+        Ok(Ok(_)) => "it took more than 10 s to connect".to_owned(),
+        Err(_) => "no answer".to_owned(),
+    };
+    Error::Unavailable(format!("{}:{}: {reason}", options.get_host(), options.get_port()))
 }
 
 pub(super) async fn has_tables(pool: &PgPool) -> Result<bool, Error> {
@@ -67,4 +84,19 @@ pub(super) fn migrations() -> Migrator {
         migration(6, "join_tokens", include_str!("../../migrations/postgres/6_join_tokens.sql")),
         migration(7, "checks", include_str!("../../migrations/postgres/7_checks.sql")),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_named_with_the_reason() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let options = PgConnectOptions::new().host("127.0.0.1").port(port);
+        let said = no_connection(&options).await.to_string();
+        assert!(said.contains(&format!("127.0.0.1:{port}: ")) && said.contains("refused"), "{said}");
+    }
 }
