@@ -57,6 +57,8 @@ struct Inner {
     now: Arc<Now>,
 }
 
+type Count = fn(&Now) -> &AtomicU64;
+
 /// The values to read on each scrape.
 #[derive(Debug, Default)]
 struct Now {
@@ -98,7 +100,7 @@ impl Worker {
                 to.observe(f64::from(u8::from(*open)), &[KeyValue::new(ENDPOINT, endpoint.clone())]);
             }
         });
-        let counts: [(&Metric, fn(&Now) -> &AtomicU64); 3] = [
+        let counts: [(&Metric, Count); 3] = [
             (&catalogue::UNACKNOWLEDGED, |now| &now.unacknowledged),
             (&catalogue::OUTBOX, |now| &now.outbox_bytes),
             (&catalogue::MESSAGES, |now| &now.messages),

@@ -29,8 +29,10 @@ pub(super) fn fleet(meter: &Meter, now: &Arc<Mutex<Now>>) {
     });
 }
 
+type Length = fn(&Waiting) -> u64;
+
 pub(super) fn waiting(meter: &Meter, now: &Arc<Mutex<Now>>) {
-    let figures: [(&Metric, fn(&Waiting) -> u64); 3] = [
+    let figures: [(&Metric, Length); 3] = [
         (&catalogue::COMMANDS, |waiting| waiting.commands),
         (&catalogue::BATCHES, |waiting| waiting.batch_bytes),
         (&catalogue::ORDERS, |waiting| waiting.orders),
