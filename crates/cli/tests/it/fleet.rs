@@ -145,7 +145,7 @@ fn a_coordinator_that_does_not_answer_is_a_clear_error() {
     assert!(submitted.stderr.contains("hint:"), "{}", submitted.stderr);
     let worker = place.run(&["worker", "--coordinator", "http://127.0.0.1:9", "--patience", "1"]);
     assert_eq!(worker.code, 3);
-    assert!(worker.stderr.contains("reach the coordinator"), "{}", worker.stderr);
+    assert!(worker.stderr.contains("the coordinator was not reached within 1 s"), "{}", worker.stderr);
     assert!(worker.stderr.contains("refused"), "it says why: {}", worker.stderr);
     assert_eq!(place.run(&["coordinator", "--listen", "0.0.0.0:0"]).code, 2, "open to the world only when asked for");
 }
