@@ -60,7 +60,8 @@ refuses() { # what, text of the client, text of the coordinator's log, commandâ€
 
 "$gabfest" pki init 10.77.0.1 >/dev/null 2>&1
 "$gabfest" pki init --pki other/pki 10.77.0.1 >/dev/null 2>&1
-at "$a" "$gabfest" coordinator -v --listen 10.77.0.1:7400 >"$place/out" 2>"$place/log" &
+# Without a function: the process that is ended is the program itself.
+ip netns exec "$a" "$gabfest" coordinator -v --listen 10.77.0.1:7400 >"$place/out" 2>"$place/log" &
 pids+=($!)
 for _ in $(seq 100); do grep -q https:// "$place/out" && break; sleep 0.1; done
 address=https://10.77.0.1:7400
@@ -76,7 +77,7 @@ echo "them. \`bench/netns.sh\` prints this page."
 echo
 echo "| what | holds |"
 echo "|---|---|"
-at "$b" "$gabfest" worker -v --slots 4 --coordinator "$address" --identity worker --join-token-file token.worker 2>"$place/worker.log" &
+ip netns exec "$b" "$gabfest" worker -v --slots 4 --coordinator "$address" --identity worker --join-token-file token.worker 2>"$place/worker.log" &
 pids+=($!)
 for _ in $(seq 100); do grep -q "worker joined" "$place/log" && break; sleep 0.1; done
 holds "the worker joins with a token over mTLS" grep "worker joined" "$place/log"
