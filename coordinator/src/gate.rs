@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use pki::{Authority, Peer};
+use pki::{Authority, Identity, Peer};
 
 use crate::line::Line;
 
@@ -32,17 +32,18 @@ impl Visitor {
 
     /// The name in the certificate of who calls.
     pub(crate) fn name(extensions: &tonic::Extensions) -> Option<String> {
-        match extensions.get::<Self>().map(|visitor| &visitor.peer) {
-            Some(Peer::Known(caller)) => Some(caller.identity.name.clone()),
-            _ => None,
-        }
+        Self::identity(extensions).map(|identity| identity.name.clone())
     }
 
     /// The identity that a worker's session is bound to; empty without a certificate.
     pub(crate) fn owner(extensions: &tonic::Extensions) -> String {
-        match extensions.get::<Self>().map(|visitor| &visitor.peer) {
-            Some(Peer::Known(caller)) => caller.identity.id.clone(),
-            _ => String::new(),
+        Self::identity(extensions).map(|identity| identity.id.clone()).unwrap_or_default()
+    }
+
+    fn identity(extensions: &tonic::Extensions) -> Option<&Identity> {
+        match &extensions.get::<Self>()?.peer {
+            Peer::Known(caller) => Some(&caller.identity),
+            Peer::Unknown => None,
         }
     }
 }

@@ -162,6 +162,7 @@ impl Outbox {
             // Without a stream much can come together, and a message has a bound.
             state.close(&attempt.run);
         }
+        self.metrics.outbox(state.bytes);
         drop(state);
         self.something.notify_one();
     }
@@ -194,7 +195,8 @@ impl Outbox {
         if pending.bytes >= BATCH_BYTES {
             state.close(run);
         }
-        self.metrics.unacknowledged(state.ended(), state.bytes);
+        self.metrics.unacknowledged(state.ended());
+        self.metrics.outbox(state.bytes);
         drop(state);
         fail::fail_point!("trial-recorded");
         self.something.notify_one();
@@ -220,7 +222,8 @@ impl Outbox {
         drop(state);
         gone.closed.iter().for_each(|closed| self.owed.settle(closed.cost));
         gone.pending.values().for_each(|pending| self.owed.settle(pending.spend.cost()));
-        self.metrics.unacknowledged(0, 0);
+        self.metrics.unacknowledged(0);
+        self.metrics.outbox(0);
         self.admission.set_full(false);
     }
 
@@ -259,7 +262,8 @@ impl Outbox {
         }
         state.given = state.given.max(sequence.min(state.last_sequence));
         self.admission.set_full(state.bytes >= FULL_BYTES);
-        self.metrics.unacknowledged(state.ended(), state.bytes);
+        self.metrics.unacknowledged(state.ended());
+        self.metrics.outbox(state.bytes);
         drop(state);
         // Results may have waited for it.
         self.something.notify_one();

@@ -151,10 +151,16 @@ impl Worker {
         }
     }
 
-    /// Sets the number of unacknowledged trials, and the bytes of all that is not acknowledged.
-    pub fn unacknowledged(&self, trials: usize, bytes: usize) {
+    /// Sets the number of unacknowledged trials.
+    pub fn unacknowledged(&self, trials: usize) {
         if let Some(worker) = &self.0 {
             worker.now.unacknowledged.store(trials as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Sets the size of all results that are not acknowledged.
+    pub fn outbox(&self, bytes: usize) {
+        if let Some(worker) = &self.0 {
             worker.now.outbox_bytes.store(bytes as u64, Ordering::Relaxed);
         }
     }

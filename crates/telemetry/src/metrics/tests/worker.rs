@@ -110,7 +110,8 @@ fn turns_and_trials_are_counted_under_their_labels() {
     calm.ended(&trial(Verdict::Pass, None));
     none.ended(&trial(Verdict::Error, Some(Blame::Agent)));
     worker.slots(3, 32);
-    worker.unacknowledged(2, 4_096);
+    worker.unacknowledged(2);
+    worker.outbox(4_096);
     worker.messages(5);
     let names = [
         "gabfest_turns",
