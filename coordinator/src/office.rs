@@ -74,6 +74,7 @@ impl<S: Held> Office<S> {
     /// Serves until the end of the term.
     pub async fn hold(&self, store: S) -> Result<Ended, Error> {
         let store = Arc::new(store);
+        fail::fail_point!("duty-taken");
         let opened =
             Coordinator::open(Arc::clone(&store), Config::default(), self.clock.clone(), self.observers.clone()).await;
         let (coordinator, handle) = match opened {
@@ -103,7 +104,9 @@ impl<S: Held> Office<S> {
         drop(chores);
         let Some(reason) = reason else {
             running.await;
+            fail::fail_point!("duty-unreleased");
             let handed = timeout(HANDS_OVER_WITHIN, store.hand_over()).await;
+            fail::fail_point!("duty-released");
             handed.unwrap_or(Ok(())).map_err(Error::HandOver)?;
             return Ok(Ended::Drained);
         };

@@ -20,8 +20,8 @@
 //! The epoch is the fencing token: the store counts the end of a trial only with the epoch of a live lease. So a worker
 //! that comes back late changes nothing, whatever this scheduler believed about it meanwhile.
 //!
-//! [`new_lease`] answers claims, [`lost_lease`] notices lost workers, [`poison`] finds the trial that loses them. [`run`] has
-//! the queues of one run, [`lanes`] the fresh trials of a load, [`session`] what one worker holds.
+//! [`new_lease`] answers claims, [`lost_lease`] notices lost workers, [`poison`] finds the trial that loses them,
+//! [`worker_quarantine`] the worker that breaks trials. [`run`] has the queues of one run, [`lanes`] the fresh trials of a load, [`session`] what one worker holds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -40,6 +40,7 @@ use self::{
 };
 use crate::Timing;
 
+mod conduct;
 mod event;
 mod lanes;
 mod lost_lease;
@@ -52,6 +53,7 @@ mod session;
 mod shown;
 mod unrest;
 mod unwanted;
+mod worker_quarantine;
 
 pub use event::{Action, Event, Held, Work};
 pub(crate) use session::lease_id;
@@ -93,6 +95,8 @@ impl Scheduler {
     pub fn on(&mut self, event: Event, now: Duration) -> Vec<Action> {
         self.now = now;
         self.unrest.get_or_insert_with(|| Unrest::since(now));
+        // What came meanwhile may be read before the tick.
+        self.notice_sleep(now);
         match event {
             Event::RunStarted { run, work, agents, recovered, silent } => {
                 self.start_run(run, Run::new(work, agents, &recovered, now), &recovered, &silent, now);
@@ -129,6 +133,7 @@ impl Scheduler {
             Event::Released { session, trials, begun } => self.release(session, &trials, begun, now),
             Event::Ended { session, run, trials } => self.ended(session, &run, &trials, Run::end),
             Event::Again { session, run, trials } => self.ended(session, &run, &trials, Run::end_for_now),
+            Event::Played { session, broken } => self.played(session, &broken, now),
             Event::Left { session } => self.leave(session, now),
             Event::Tick => self.tick(now),
         }
@@ -215,7 +220,14 @@ impl Scheduler {
         (session.agents, session.slots) = (agents, slots);
         session.deadline = now + self.timing.session_ttl;
         // The previous stream may have lost an order to stop.
-        for (id, _) in self.runs.iter().filter(|(id, run)| run.is_stopping() && session.holds_any_of(id)) {
+        self.stop_again(number);
+    }
+
+    /// Tells the worker again which runs it holds trials of that nobody may begin.
+    fn stop_again(&mut self, number: u64) {
+        let Some(session) = self.sessions.get(&number) else { return };
+        let stops = |run: &Run| run.is_stopping() || session.conduct.is_quarantined();
+        for (id, _) in self.runs.iter().filter(|(id, run)| stops(run) && session.holds_any_of(id)) {
             self.actions.push(Action::Stop { session: number, run: id.clone(), drain: true });
         }
     }

@@ -37,14 +37,17 @@ pub(crate) fn run(chaos: &Chaos) -> anyhow::Result<()> {
         .canonicalize()
         .with_context(|| format!("failed to find {}: build it with `cargo build`", binary.display()))?;
     let place = Place::new(binary)?;
-    if chaos.store == Store::Postgres {
+    if chaos.store == Store::Postgres && !chaos.points {
         return on_postgres(chaos, place);
     }
     let (mut results, ended);
     if chaos.points {
         println!("chaos: seed {}, crashes at named points", chaos.seed);
-        results = Results::of_points(chaos.seed);
-        ended = points::run(chaos, &place, &mut results);
+        results = Results::of_points(chaos.seed, chaos.store);
+        ended = match chaos.store {
+            Store::Sqlite => points::run(chaos, &place, &mut results),
+            Store::Postgres => several::crash_points(chaos, &place, &mut results),
+        };
     } else {
         let faults = fault::chosen(&chaos.faults);
         println!("chaos: seed {}, {} kills, {}", chaos.seed, chaos.kills, fault::list(&faults));

@@ -15,8 +15,15 @@ const OF_SCHEDULER: [&str; 6] = [
     "--lib",
     "scheduler::simulation::every_trial_is_done_exactly_once_whatever_fails",
 ];
-const OF_FLEET: [&str; 5] =
-    ["--package", "gabfest", "--test", "simulation", "everything_is_as_without_faults_whatever_fails"];
+const OF_FLEET: [&str; 7] = [
+    "--profile",
+    "simulate",
+    "--package",
+    "gabfest",
+    "--test",
+    "simulation",
+    "everything_is_as_without_faults_whatever_fails",
+];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub(crate) struct Seeds {

@@ -18,6 +18,7 @@ use super::{
     active::{Active, Fleet},
     command::{Granted, Order},
     days::Days,
+    early_stop::Player,
     endpoints::Endpoints,
     roster::Roster,
     shares::Shares,
@@ -171,6 +172,19 @@ impl<S: Store> Dispatcher<S> {
                 let (ttl, heard) = (self.config.timing.session_ttl, self.heard);
                 self.links.send(session, Order::Renewed { ttl, heard });
             }
+            Action::Quarantine { session, broken, of } => {
+                let worker = self.roster.name(session);
+                tracing::warn!(
+                    session,
+                    worker,
+                    broken,
+                    of,
+                    "worker quarantined: it breaks far more trials than others"
+                );
+            }
+            Action::Trust { session } => {
+                tracing::info!(session, worker = self.roster.name(session), "the quarantine of a worker is over");
+            }
             Action::Stop { session, run, drain } => self.links.send(session, Order::Stop { run, drain }),
         }
         Ok(None)
@@ -227,9 +241,10 @@ impl<S: Store> Dispatcher<S> {
         let committed = self.store.commit(&commit, at).await?;
         self.observers.metrics.committed(asked.elapsed());
         self.own = Some((session, sequence));
+        let by = Player { session, of: self.scheduler.connected() };
         if let Some(run) = self.runs.get_mut(&run).filter(|_| committed.counted.contains(&number)) {
             for EndedTrial { trial, .. } in &commit.ended {
-                run.count(trial, committed.past(number), &self.observers);
+                run.count(trial, committed.past(number), by, &self.observers);
                 if let Some(case) = run.plan.case(trial.case) {
                     // No worker exports it as a trace.
                     let began_micros = u64::try_from(at).unwrap_or(0).saturating_mul(1_000);

@@ -19,7 +19,12 @@ use statistics::objective;
 use store::{Recovered, RunRow};
 use tokio::{sync::watch, time::Instant};
 
-use super::{allocator::Allocator, deciding::Deciding, early_stop::EarlyStop, load_progress};
+use super::{
+    allocator::Allocator,
+    deciding::Deciding,
+    early_stop::{EarlyStop, Player},
+    load_progress,
+};
 use crate::{Observers, Progress, scheduler::Work};
 
 /// Each time costs a disk write, and many workers send a heartbeat every 2 s.
@@ -198,7 +203,7 @@ impl Active {
     }
 
     /// Counts a trial that the store has committed.
-    pub(super) fn count(&mut self, trial: &Trial, past: Past, observers: &Observers) {
+    pub(super) fn count(&mut self, trial: &Trial, past: Past, by: Player, observers: &Observers) {
         let with_past = (past != trial.past).then(|| Trial { past, ..trial.clone() });
         let counted = with_past.as_ref().unwrap_or(trial);
         self.tally.add(counted);
@@ -211,7 +216,7 @@ impl Active {
             && let Some(case) = self.plan.case(trial.case)
         {
             let cases = self.cases / u64::try_from(self.plan.agents.len().max(1)).unwrap_or(1);
-            self.hopeless = self.early_stop.add(&case.agent, cases, trial);
+            self.hopeless = self.early_stop.add(&case.agent, cases, by, trial);
         }
         if observers.metrics.is_on() {
             let scenario = self.plan.case(trial.case).map(|case| case.scenario).unwrap_or_default();

@@ -283,6 +283,7 @@ pub(crate) struct WorkerShown {
     /// Trials that it holds, by run.
     pub(crate) playing: Vec<(RunId, u64)>,
     pub(crate) connected: bool,
+    pub(crate) quarantined: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use record::Trial;
 use store::{Commit, Committed, EndedTrial, Store};
 use tokio::time::Instant;
 
 use super::{
     Dispatcher,
     command::{Order, Refusal},
+    early_stop::Player,
     links::Turn,
 };
 use crate::{
@@ -87,11 +89,15 @@ impl<S: Store> Dispatcher<S> {
         self.links.send(session, Order::Acknowledged { sequence: commit.sequence });
         fail::fail_point!("batch-acknowledged");
         self.fence_stale(session, commit, &committed);
+        let broken = broken(commit, &committed);
         if !committed.counted.is_empty() {
             self.hear(Event::Ended { session, run: commit.run.clone(), trials: committed.counted }).await;
         }
         if !committed.again.is_empty() {
             self.hear(Event::Again { session, run: commit.run.clone(), trials: committed.again }).await;
+        }
+        if !broken.is_empty() {
+            self.hear(Event::Played { session, broken }).await;
         }
         self.stop_what_is_decided(&commit.run).await;
         if exhausted {
@@ -108,6 +114,7 @@ impl<S: Store> Dispatcher<S> {
     /// Adds what the store has counted to the numbers of the run in memory.
     async fn count(&mut self, commit: &Commit, committed: &Committed) -> Counted {
         let mut of = Counted::default();
+        let by = Player { session: commit.session, of: self.scheduler.connected() };
         if let Some(run) = self.runs.get_mut(&commit.run).filter(|_| !committed.duplicate) {
             run.spent(&commit.segment.spend);
             let was_hopeless = run.hopeless.is_some();
@@ -117,7 +124,7 @@ impl<S: Store> Dispatcher<S> {
             for (done, EndedTrial { trial, .. }) in commit.ended.iter().enumerate() {
                 give_way::after(done).await;
                 if counted.remove(&trial.number) {
-                    run.count(trial, committed.past(trial.number), &self.observers);
+                    run.count(trial, committed.past(trial.number), by, &self.observers);
                 }
                 of.exhausted |= kept.remove(&trial.number) && trial.is_exhausted();
             }
@@ -143,6 +150,13 @@ impl<S: Store> Dispatcher<S> {
             self.links.send(session, Order::Fenced { trials: fenced });
         }
     }
+}
+
+/// Of each trial that the store has taken, whether it was broken, and possibly by the worker.
+fn broken(commit: &Commit, committed: &Committed) -> Vec<bool> {
+    let taken: BTreeSet<u64> = committed.counted.iter().chain(&committed.again).copied().collect();
+    let trials = commit.ended.iter().map(|ended| &ended.trial).filter(|trial| taken.contains(&trial.number));
+    trials.map(Trial::may_be_the_workers_fault).collect()
 }
 
 /// What the trials of a batch say about the whole run.

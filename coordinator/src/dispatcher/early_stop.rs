@@ -1,5 +1,5 @@
 //! Stops a run early if the first trials of an agent all fail in the same way: a wrong address or a missing key would fail
-//! all others too.
+//! all others too. If several workers are connected, two of them must have seen it: one may be cut off.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,8 @@ use record::{Blame, FailureKind, Trial, Verdict};
 const FIRST: u64 = 20;
 /// How many cases they must belong to, if the plan has as many: a broken scenario is no evidence about others.
 const CASES: usize = 2;
+/// How many workers must have played them, if as many are connected.
+const WORKERS: usize = 2;
 
 /// By agent; `None` for an agent that has answered, or fails in more than one way.
 #[derive(Debug, Default)]
@@ -21,6 +23,16 @@ struct Alike {
     message: String,
     trials: u64,
     cases: BTreeSet<u64>,
+    /// By session.
+    workers: BTreeSet<u64>,
+}
+
+/// Who played a trial.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Player {
+    pub(super) session: u64,
+    /// How many workers are connected.
+    pub(super) of: usize,
 }
 
 impl EarlyStop {
@@ -30,7 +42,7 @@ impl EarlyStop {
     }
 
     /// Takes a trial that has ended. Returns why the run should stop, if it should. `cases`: how many the agent has.
-    pub(super) fn add(&mut self, agent: &str, cases: u64, trial: &Trial) -> Option<String> {
+    pub(super) fn add(&mut self, agent: &str, cases: u64, by: Player, trial: &Trial) -> Option<String> {
         let failure = trial.failure.as_ref().filter(|failure| {
             // Wrong settings stay wrong, whatever the agent answers later.
             let hopeless = match failure.blame {
@@ -46,7 +58,7 @@ impl EarlyStop {
         };
         let alike = self.0.entry(agent.to_owned()).or_insert_with(|| {
             let (kind, message) = (failure.kind, failure.message.clone());
-            Some(Alike { kind, message, trials: 0, cases: BTreeSet::new() })
+            Some(Alike { kind, message, trials: 0, cases: BTreeSet::new(), workers: BTreeSet::new() })
         });
         if alike.as_ref().is_some_and(|alike| alike.kind != failure.kind) {
             *alike = None;
@@ -56,8 +68,11 @@ impl EarlyStop {
         if found.cases.len() < CASES {
             found.cases.insert(trial.case);
         }
+        if found.workers.len() < WORKERS {
+            found.workers.insert(by.session);
+        }
         let enough = u64::try_from(CASES).unwrap_or(u64::MAX).min(cases);
-        if found.trials < FIRST || (found.cases.len() as u64) < enough {
+        if found.trials < FIRST || (found.cases.len() as u64) < enough || found.workers.len() < WORKERS.min(by.of) {
             return None;
         }
         let reason = format!(
@@ -78,6 +93,8 @@ mod tests {
     use scenario::Plan;
 
     use super::*;
+
+    const ALONE: Player = Player { session: 1, of: 1 };
 
     fn trial(plan: &Plan, number: u64, verdict: Verdict, failure: Failure) -> Trial {
         Trial::unplayed(&plan.trial(number).expect("a trial"), 1, verdict, failure)
@@ -114,7 +131,7 @@ mod tests {
         let mut beginnings = EarlyStop::default();
         let ended = order.into_iter().position(|number| {
             let (verdict, failure) = of(number);
-            beginnings.add("shop", plan.case_count(), &trial(plan, number, verdict, failure)).is_some()
+            beginnings.add("shop", plan.case_count(), ALONE, &trial(plan, number, verdict, failure)).is_some()
         });
         ended.map(|index| index + 1)
     }
@@ -150,6 +167,17 @@ mod tests {
     }
 
     #[test]
+    fn one_of_several_workers_may_be_cut_off() {
+        let (plan, mut beginnings) = (plan(1, 100), EarlyStop::default());
+        let mut add = |number, session, (verdict, failure): (Verdict, Failure)| {
+            let by = Player { session, of: 3 };
+            beginnings.add("shop", 1, by, &trial(&plan, number, verdict, failure)).is_some()
+        };
+        assert!((0..40).all(|number| !add(number, 1, unreachable(number))), "others have not played yet");
+        assert!(add(40, 2, unreachable(40)), "the second worker does not reach the agent either");
+    }
+
+    #[test]
     fn an_agent_that_has_answered_is_never_hopeless() {
         let plan = plan(1, 100);
         let mut beginnings = EarlyStop::default();
@@ -157,7 +185,7 @@ mod tests {
             let (verdict, failure) = unreachable(number);
             let mut trial = trial(&plan, number, verdict, failure);
             trial.latencies = vec![record::trial::TurnLatency { total_micros: 1, ..Default::default() }];
-            assert_eq!(beginnings.add("shop", 1, &trial), None);
+            assert_eq!(beginnings.add("shop", 1, ALONE, &trial), None);
         }
     }
 }

@@ -26,6 +26,10 @@ impl Roster {
         self.workers.insert(session, Worker { name, version, slots, heard_at: now });
     }
 
+    pub(super) fn name(&self, session: u64) -> Option<&str> {
+        self.workers.get(&session).map(|worker| worker.name.as_str())
+    }
+
     pub(super) fn heard(&mut self, session: u64, now: Instant) {
         if let Some(worker) = self.workers.get_mut(&session) {
             worker.heard_at = now;
@@ -46,6 +50,7 @@ impl Roster {
             silent: now.saturating_duration_since(worker.heard_at),
             playing: scheduler.held_by_run(*session),
             connected: scheduler.is_connected(*session),
+            quarantined: scheduler.is_quarantined(*session),
         };
         self.workers.iter().map(shown).collect()
     }

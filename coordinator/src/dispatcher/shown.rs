@@ -21,7 +21,8 @@ impl<S: Store> Dispatcher<S> {
         if !self.observers.metrics.is_on() {
             return;
         }
-        let mut fleet = Fleet { workers: self.scheduler.connected() as u64, ..Fleet::default() };
+        let (workers, quarantined) = (self.scheduler.connected() as u64, self.scheduler.quarantined() as u64);
+        let mut fleet = Fleet { workers, quarantined, ..Fleet::default() };
         for (session, slots) in self.links.slots() {
             // A worker queues what it holds beyond its slots.
             let busy = self.scheduler.held(session).min(slots);

@@ -112,6 +112,11 @@ pub enum Event {
         run: RunId,
         trials: Vec<u64>,
     },
+    /// The store has these ended trials of the worker. `broken`: whether each was broken, and possibly by the worker.
+    Played {
+        session: u64,
+        broken: Vec<bool>,
+    },
     /// The worker is done.
     Left {
         session: u64,
@@ -148,6 +153,10 @@ pub enum Action {
     Fence { session: u64, trials: Vec<Held> },
     /// Tells the worker that its session is alive.
     Renew { session: u64 },
+    /// The worker gets nothing new for a while: so many of its last trials were broken.
+    Quarantine { session: u64, broken: u64, of: u64 },
+    /// The quarantine is over.
+    Trust { session: u64 },
     /// Tells the worker to stop playing the run.
     Stop { session: u64, run: RunId, drain: bool },
 }

@@ -19,12 +19,6 @@ use super::{
 impl Scheduler {
     /// Finds expired sessions and takes back their leases.
     pub(super) fn tick(&mut self, now: Duration) {
-        // A coordinator that did not tick did not read heartbeats either, so that time does not count against sessions.
-        let slept = self.last_tick.map_or(Duration::ZERO, |last| now.saturating_sub(last));
-        if slept > self.timing.tick * 4 {
-            self.sessions.values_mut().for_each(|session| session.postpone(slept));
-            self.unrest.get_or_insert_with(|| Unrest::since(now)).overslept(now);
-        }
         self.last_tick = Some(now);
         let closed = self.timing.closed_stream;
         let over: Vec<(u64, &'static str)> = self
@@ -41,6 +35,16 @@ impl Scheduler {
         let loads: Vec<RunId> =
             self.runs.iter().filter(|(_, run)| run.lanes.is_some()).map(|(id, _)| id.clone()).collect();
         loads.iter().for_each(|run| self.finish_if_over(run));
+    }
+
+    /// A coordinator that did not tick did not read heartbeats either, so that time does not count against sessions.
+    pub(super) fn notice_sleep(&mut self, now: Duration) {
+        let slept = self.last_tick.map_or(Duration::ZERO, |last| now.saturating_sub(last));
+        if slept > self.timing.tick * 4 {
+            self.sessions.values_mut().for_each(|session| session.postpone(slept));
+            self.unrest.get_or_insert_with(|| Unrest::since(now)).overslept(now);
+            self.last_tick = Some(now);
+        }
     }
 
     fn lose(&mut self, number: u64, reason: &'static str, loss: Loss, now: Duration) {

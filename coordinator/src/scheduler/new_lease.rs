@@ -13,6 +13,7 @@ use super::{
     lanes::Place,
     run::{Room, Run},
     session::{self, Session, SuspectLease},
+    worker_quarantine::Allowance,
 };
 
 /// A worker that asks for more at a time gets this many.
@@ -34,9 +35,10 @@ impl Scheduler {
         let list_by = now + self.timing.unlisted;
         let Some(session) = self.sessions.get_mut(&number) else { return };
         if claim == session.last_claim {
-            session.send_again(list_by);
-            let leases = session.last_grant.clone();
+            let leases = session.send_again(number, list_by);
             self.actions.push(Action::Grant { session: number, claim, leases, new: false });
+            // The run may have been stopped since: before a restart, or while the first grant got lost.
+            self.stop_again(number);
             return;
         }
         if claim < session.last_claim || claim > u64::from(u32::MAX) {
@@ -72,7 +74,8 @@ impl Scheduler {
     fn begin_loads(&mut self, number: u64, now: Duration) {
         let Some(session) = self.sessions.get(&number) else { return };
         for (id, run) in self.runs.iter_mut().filter(|(_, run)| run.takes_more() && session.can_play(run)) {
-            let workers = self.sessions.values().filter(|session| session.is_open() && session.can_play(run)).count();
+            let workers =
+                self.sessions.values().filter(|session| session.takes_part() && session.can_play(run)).count();
             if let Some(after) = run.lanes.as_mut().and_then(|lanes| lanes.begin(workers, now)) {
                 self.actions.push(Action::BeginLoad { run: id.clone(), after });
             }
@@ -87,9 +90,19 @@ impl Scheduler {
     /// What a claim gets: a fair share of healthy trials. If the next run has none, a group of its suspects, but only
     /// if the session holds nothing else.
     fn lease(&mut self, number: u64, wanted: Wanted, now: Duration) -> Vec<(RunId, Range<u64>, u32)> {
+        let allowance = self.allowance(number, now);
+        let most = match allowance {
+            Allowance::Everything => MOST_WANTED,
+            Allowance::One => 1,
+            Allowance::Nothing => return Vec::new(),
+        };
         let Some(session) = self.sessions.get(&number) else { return Vec::new() };
-        let most = |wanted: u32| u64::from(wanted).min(MOST_WANTED);
-        let (want, ahead) = (most(wanted.trials), most(wanted.ahead));
+        let (want, ahead) = (u64::from(wanted.trials).min(most), u64::from(wanted.ahead).min(most));
+        if allowance == Allowance::One {
+            let leased = self.lease_healthy(number, want, u64::from(wanted.idle), ahead, now);
+            self.on_probation(number, !leased.is_empty());
+            return leased;
+        }
         if want + ahead == 0 || self.plays_suspects(session) {
             return Vec::new();
         }
@@ -156,7 +169,9 @@ impl Scheduler {
     /// The slots of the session among those of all that can play the run.
     fn place(&self, number: u64, run: &Run) -> Place {
         let mut place = Place { before: 0, slots: 0, of: 0 };
-        for (other, session) in self.sessions.iter().filter(|(_, session)| session.is_open() && session.can_play(run)) {
+        let counts =
+            |(other, session): &(&u64, &Session)| (**other == number || session.takes_part()) && session.can_play(run);
+        for (other, session) in self.sessions.iter().filter(counts) {
             let slots = u64::from(session.slots.max(1));
             if *other == number {
                 (place.before, place.slots) = (place.of, slots);
@@ -168,7 +183,7 @@ impl Scheduler {
 
     /// Near the end of a run, sessions share what is left, so that the first claim does not take all of it.
     fn share(&self, session: &Session, want: u64, now: Duration) -> u64 {
-        let workers = self.connected() as u64;
+        let workers = self.sessions.values().filter(|session| session.takes_part()).count() as u64;
         if workers <= 1 {
             return want;
         }

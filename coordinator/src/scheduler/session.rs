@@ -10,6 +10,7 @@ use store::Lease;
 
 use super::{
     Held,
+    conduct::Conduct,
     run::{Run, Unended},
     unrest::Loss,
 };
@@ -51,6 +52,7 @@ pub(super) struct Session {
     pub(super) last_grant: Vec<Lease>,
     /// The group of suspects that it holds.
     pub(super) suspects: Option<SuspectLease>,
+    pub(super) conduct: Conduct,
     held: BTreeMap<RunId, BTreeMap<u64, HeldTrial>>,
 }
 
@@ -86,6 +88,7 @@ impl Session {
             last_claim: 0,
             last_grant: Vec::new(),
             suspects: None,
+            conduct: Conduct::default(),
             held: BTreeMap::new(),
         }
     }
@@ -112,6 +115,11 @@ impl Session {
 
     pub(super) fn is_open(&self) -> bool {
         self.stream == Stream::Open
+    }
+
+    /// Connected, and not in quarantine.
+    pub(super) fn takes_part(&self) -> bool {
+        self.is_open() && !self.conduct.is_quarantined()
     }
 
     pub(super) fn can_play(&self, run: &Run) -> bool {
@@ -209,13 +217,17 @@ impl Session {
         }
     }
 
-    /// The last grant is sent again.
-    pub(super) fn send_again(&mut self, list_by: Duration) {
+    /// The last grant is sent again. Returns what the session still holds of it: the rest may be another worker's by now.
+    pub(super) fn send_again(&mut self, session: u64, list_by: Duration) -> Vec<Lease> {
+        let mut leases = Vec::new();
         for lease in &self.last_grant {
             let Some(trials) = self.held.get_mut(&lease.run) else { continue };
-            let of_lease = trials.range_mut(lease.trials.clone()).filter(|(_, held)| held.lease == lease.id);
-            of_lease.for_each(|(_, held)| held.list_by = list_by);
+            for (trial, held) in trials.range_mut(lease.trials.clone()).filter(|(_, held)| held.lease == lease.id) {
+                held.list_by = list_by;
+                add(&mut leases, &lease.run, *trial, held, session);
+            }
         }
+        leases
     }
 
     /// Removes and returns what the session holds of these.
@@ -245,6 +257,7 @@ impl Session {
 
     pub(super) fn postpone(&mut self, by: Duration) {
         self.deadline += by;
+        self.conduct.postpone(by);
         if let Stream::Closed { at } = &mut self.stream {
             *at += by;
         }

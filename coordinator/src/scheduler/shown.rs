@@ -18,6 +18,17 @@ impl Scheduler {
         self.sessions.values().filter(|session| session.is_open()).count()
     }
 
+    /// Those of them in quarantine.
+    #[must_use]
+    pub fn quarantined(&self) -> usize {
+        self.sessions.values().filter(|session| session.is_open() && session.conduct.is_quarantined()).count()
+    }
+
+    #[must_use]
+    pub fn is_quarantined(&self, session: u64) -> bool {
+        self.sessions.get(&session).is_some_and(|session| session.conduct.is_quarantined())
+    }
+
     /// Trials that the session holds.
     #[must_use]
     pub fn held(&self, session: u64) -> u64 {
@@ -39,7 +50,11 @@ impl Scheduler {
     #[must_use]
     pub fn plays(&self, session: u64) -> bool {
         self.sessions.get(&session).is_some_and(|session| {
-            !session.is_empty() || self.runs.is_empty() || self.runs.values().any(|run| session.can_play(run))
+            let may_get_some = || {
+                !session.conduct.is_quarantined()
+                    && (self.runs.is_empty() || self.runs.values().any(|run| session.can_play(run)))
+            };
+            !session.is_empty() || may_get_some()
         })
     }
 
@@ -52,7 +67,7 @@ impl Scheduler {
     /// Whether a load that the session can play has conversations that begin when slots become free.
     #[must_use]
     pub fn waits_for_slots(&self, session: u64) -> bool {
-        let Some(session) = self.sessions.get(&session) else { return false };
+        let Some(session) = self.sessions.get(&session).filter(|session| session.takes_part()) else { return false };
         let full =
             |run: &Run| run.lanes.as_ref().is_some_and(|lanes| run.takes_more() && lanes.wait_for_slots(self.now));
         self.runs.values().any(|run| session.can_play(run) && full(run))

@@ -12,6 +12,7 @@ mod early;
 mod harness;
 mod lanes;
 mod poison;
+mod worker_quarantine;
 
 #[test]
 fn the_same_claim_gets_the_same_grant_and_a_new_one_the_next() {
@@ -120,6 +121,33 @@ fn lost_trials_go_first_grouped_by_epoch() {
     assert_eq!(harness.claim(2, 3), [a(0..1, 2), a(2..4, 2)]);
     assert_eq!(harness.claim(2, 10), [a(4..6, 2), a(6..10, 1)]);
     assert_eq!(harness.scheduler.lost_attempts(&run("a")), 5);
+}
+
+/// They may be another worker's by now, with the same epoch.
+#[test]
+fn a_grant_that_is_sent_again_has_nothing_that_was_taken_back() {
+    let mut harness = Harness::new(6, 2);
+    assert_eq!(harness.claim_with_idle(1, 3, 0), [a(0..3, 1)]);
+    harness.wait(20.0);
+    harness.heartbeat(1, vec![held("a", 1..2, 1)]);
+    harness.heartbeat(2, vec![]);
+    harness.wait(10.0);
+    harness.heartbeat(1, vec![held("a", 1..2, 1)]);
+    let again = harness.claims;
+    assert_eq!(harness.claim(2, 2), [a(0..1, 1), a(2..3, 1)]);
+    harness.claims = again;
+    assert_eq!(harness.claim_again(1, 3), [a(1..2, 1)]);
+}
+
+/// Otherwise the worker would wait with the trials of a grant that came after the order to stop.
+#[test]
+fn a_grant_that_is_sent_again_is_followed_by_the_order_to_stop() {
+    let mut harness = Harness::new(6, 1);
+    harness.claim(1, 2);
+    harness.on(Event::RunStopped { run: run("a"), drain: true });
+    let again = harness.on(Event::Claimed { session: 1, number: harness.claims, want: 2, idle: 2, ahead: 0 });
+    let stop = Action::Stop { session: 1, run: run("a"), drain: true };
+    assert!(matches!(again.as_slice(), [Action::Grant { new: false, .. }, last] if *last == stop), "{again:?}");
 }
 
 #[test]

@@ -230,6 +230,7 @@ fn worker_to_wire(worker: WorkerShown) -> v1::WorkerLine {
         silent_millis: u64::try_from(worker.silent.as_millis()).unwrap_or(u64::MAX),
         playing: playing.map(|(run, trials)| v1::Playing { run: run.as_str().to_owned(), trials }).collect(),
         connected: worker.connected,
+        quarantined: worker.quarantined,
     }
 }
 

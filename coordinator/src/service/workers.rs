@@ -100,8 +100,7 @@ async fn listen<S: Store>(
         let _ = orders.send(Order::Goodbye { reason }).await;
         return;
     };
-    // 0: a worker of before this field.
-    if ![0, proto::PROTOCOL].contains(&hello.protocol) {
+    if hello.protocol != proto::PROTOCOL {
         let reason = wrong_protocol(&hello.worker, &hello.version, hello.protocol);
         let _ = orders.send(Order::Goodbye { reason }).await;
         return;

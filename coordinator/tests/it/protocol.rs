@@ -45,19 +45,20 @@ async fn a_worker_of_another_protocol_is_refused() {
 async fn a_stream_of_another_protocol_is_refused() {
     let mut served = served().await;
     let worker = FakeWorker::join(&mut served).await;
-    let mut stream = FakeWorker::stream(&mut served).await;
     let hello = |protocol| {
         let (session, token) = (worker.session, worker.token.clone());
         let (name, version) = ("late".to_owned(), "9.9.9".to_owned());
         Word::Hello(v1::Hello { session, token, worker: name, version, protocol, ..v1::Hello::default() })
     };
-    stream.say(hello(proto::PROTOCOL + 1)).await;
-    let reason = stream.goodbye().await;
-    let said = format!("worker late of version 9.9.9 speaks protocol {}, ", proto::PROTOCOL + 1);
-    assert!(reason.starts_with(&said), "{reason}");
-    // A worker from before the field.
+    for protocol in [proto::PROTOCOL + 1, 0] {
+        let mut stream = FakeWorker::stream(&mut served).await;
+        stream.say(hello(protocol)).await;
+        let reason = stream.goodbye().await;
+        let said = format!("worker late of version 9.9.9 speaks protocol {protocol}, ");
+        assert!(reason.starts_with(&said), "{reason}");
+    }
     let mut stream = FakeWorker::stream(&mut served).await;
-    stream.say(hello(0)).await;
+    stream.say(hello(proto::PROTOCOL)).await;
     assert!(matches!(stream.hear().await, Some(Order::Welcome(_))));
 }
 

@@ -138,6 +138,14 @@ impl Trial {
         }
     }
 
+    /// Whether the worker that played it may be why it broke: our side did, or the worker did not reach the agent. Other
+    /// workers' trials say whether it was.
+    #[must_use]
+    pub fn may_be_the_workers_fault(&self) -> bool {
+        let unreachable = self.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::AgentUnreachable);
+        self.replay() == Replay::Limited || unreachable
+    }
+
     /// Whether a quota must be raised before more is played.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {

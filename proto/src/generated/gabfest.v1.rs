@@ -778,6 +778,9 @@ pub struct WorkerLine {
     /// Without an open stream it continues for a second; then it is given up.
     #[prost(bool, tag = "7")]
     pub connected: bool,
+    /// It breaks far more trials than other workers, and gets nothing new for now.
+    #[prost(bool, tag = "8")]
+    pub quarantined: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Playing {

@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
         admission: &'a Admission,
     ) -> Self {
         let now = Instant::now();
-        Self {
+        let session = Self {
             id: joined.session,
             token: joined.token.clone(),
             heartbeats: Heartbeats::new(joined, config.timing.self_fence, now),
@@ -116,7 +116,9 @@ impl<'a> Session<'a> {
             executor,
             outbox,
             admission,
-        }
+        };
+        session.renew_calls();
+        session
     }
 
     /// Lives over as many streams as it takes.
@@ -341,6 +343,13 @@ impl<'a> Session<'a> {
     pub(super) fn set_away(&self, away: bool) {
         self.admission.set_away(away);
         self.executor.limits().iter().for_each(|limit| limit.hold(away));
+    }
+
+    /// Calls may start until the coordinator may lease our trials to others.
+    pub(super) fn renew_calls(&self) {
+        let at = self.heartbeats.fenced_at();
+        self.admission.lapse_at(at);
+        self.executor.limits().iter().for_each(|limit| limit.lapse_at(at));
     }
 
     /// When calls must stop, if that time has not come yet.

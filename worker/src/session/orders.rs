@@ -38,6 +38,7 @@ impl Session<'_> {
             }
             Order::Renewed(renewed) => {
                 if let Some(sent) = self.heartbeats.answered() {
+                    self.renew_calls();
                     self.coordinator_clock.heard(sent, renewed.clock.as_ref(), Instant::now());
                     self.restore_shares();
                 }
@@ -72,6 +73,7 @@ impl Session<'_> {
         self.outbox.acknowledged(welcome.acknowledged);
         self.outgoing.flush();
         self.heartbeats.welcomed(hello_sent);
+        self.renew_calls();
         self.coordinator_clock.heard(hello_sent, welcome.clock.as_ref(), Instant::now());
         self.log_welcome();
         self.set_away(false);

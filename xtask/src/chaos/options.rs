@@ -31,11 +31,14 @@ pub(crate) struct Chaos {
     /// With --store postgres: the trials of a run, an even number
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     pub(super) trials: u64,
+    /// With --store postgres: so many times a coordinator or a worker hangs (SIGSTOP) for 1 to 12 s, beside the kills
+    #[arg(long, default_value_t, value_name = "N")]
+    pub(super) pauses: u32,
     /// With --store postgres: every fsync of the server takes so many milliseconds more
     #[arg(long, default_value_t, value_name = "MS")]
     pub(super) slow_fsync: u64,
     /// Crash a process at each named point of the code, three times (a build with the feature `crash-points`)
-    #[arg(long, conflicts_with_all = ["faults", "store", "kills"])]
+    #[arg(long, conflicts_with_all = ["faults", "kills", "pauses"])]
     pub(super) points: bool,
     /// The program under test [default: target/debug/gabfest]
     #[arg(long, value_name = "PATH")]

@@ -120,7 +120,12 @@ impl Role {
     /// The exit code, once, when it has ended; -1 for a signal.
     pub(crate) fn ended(&mut self) -> anyhow::Result<Option<i32>> {
         let Some(child) = &mut self.child else { return Ok(None) };
-        let ended = child.try_wait()?.map(|status| status.code().unwrap_or(-1));
+        let status = child.try_wait()?;
+        if self.crash.is_some() && status.is_some_and(|status| status.code().is_none()) {
+            // `has_crashed` finds it.
+            return Ok(None);
+        }
+        let ended = status.map(|status| status.code().unwrap_or(-1));
         if ended.is_some() {
             self.child = None;
         }

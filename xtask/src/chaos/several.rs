@@ -1,5 +1,6 @@
 //! Two coordinators on PostgreSQL, five workers, and a run with a budget, while a random one of all these processes is killed.
 
+mod crash;
 mod fleet;
 mod ledger;
 mod outcome;
@@ -7,6 +8,7 @@ mod outcome;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
+use rustix::process::Signal;
 
 use super::{
     Chaos,
@@ -16,6 +18,7 @@ use super::{
     place::Place,
     process::{Role, tail},
 };
+pub(super) use crash::crash_points;
 use fleet::{Fleet, Target};
 use ledger::Ledger;
 use outcome::{Calm, Outcome};
@@ -26,6 +29,10 @@ const BUDGET: f64 = 3.0;
 const SLOW_BUDGET: f64 = 30.0;
 /// Enough for every run; a budget changes what is measured, so the undisturbed run has one too.
 const PLENTY: f64 = 1_000.0;
+/// How long a process hangs. A coordinator in charge is replaced after three seconds.
+const HANGS_MS: (u64, u64) = (1_000, 12_000);
+/// One that hangs for longer certainly is: its time in charge, and the looks of the other one.
+const REPLACED_AFTER: Duration = Duration::from_secs(5);
 /// A supervisor's pause.
 const AGAIN: Duration = Duration::from_millis(300);
 const LATE: Duration = Duration::from_secs(60);
@@ -84,6 +91,9 @@ fn times(chaos: &Chaos) -> f64 {
 enum Act {
     Kill(Target, Duration),
     Start(Target),
+    Hang(Target, Duration),
+    Wake(Target),
+    Stop(Target),
 }
 
 struct Play<'f, 'p> {
@@ -107,9 +117,28 @@ fn disturbed(
     let submitted = now();
     let mut watcher = fleet.submit(budget)?;
     fleet.accepted(&mut watcher)?;
-    let agenda = script(&mut Chance::new(chaos.seed, u64::from(round)), kills, calm.took);
-    let mut play = Play { fleet: &mut fleet, agenda, began: now(), vacant: None };
+    let mut chance = Chance::new(chaos.seed, u64::from(round));
+    let mut agenda = script(&mut chance, kills, calm.took);
+    // All in the first run.
+    let pauses = if round == 1 { chaos.pauses } else { 0 };
+    agenda.extend(hangs(&mut chance, pauses, calm.took));
+    let began = (submitted, now());
+    finish(chaos, fleet, watcher, agenda, began, (calm, budget), outcome)
+}
+
+/// Plays the run to its end, and holds it against the rules. `began`: when it was submitted, and when it was accepted.
+fn finish(
+    chaos: &Chaos,
+    mut fleet: Fleet<'_>,
+    watcher: Role,
+    agenda: Vec<(Duration, Act)>,
+    (submitted, began): (Instant, Instant),
+    (calm, budget): (&Calm, f64),
+    outcome: &mut Outcome,
+) -> anyhow::Result<()> {
+    let mut play = Play { fleet: &mut fleet, agenda, began, vacant: None };
     let ended = play.until_the_end(watcher, submitted, calm, outcome)?;
+    outcome.crashes += fleet.crashes();
     outcome.broken.extend(fleet.panics());
     outcome.slow_calls = fleet.slow_calls().map(|calls| calls + outcome.slow_calls.unwrap_or(0));
     if !ended {
@@ -147,6 +176,20 @@ fn script(chance: &mut Chance, kills: u32, window: Duration) -> Vec<(Duration, A
     (0..kills).map(kill).collect()
 }
 
+/// Each in its share of the time; half of them strike coordinators.
+fn hangs(chance: &mut Chance, pauses: u32, window: Duration) -> Vec<(Duration, Act)> {
+    let share = window / pauses.max(1);
+    let share_ms = u64::try_from(share.as_millis()).unwrap_or(u64::MAX);
+    let hang = |number| {
+        let coordinators = [Target::Coordinator(0), Target::Coordinator(1)];
+        let whom = if chance.one_in(2) { &coordinators[..] } else { &Target::WORKERS };
+        let target = chance.pick(whom).unwrap_or(Target::Coordinator(0));
+        let at = Duration::from_millis(500) + share * number + chance.between(0, share_ms);
+        (at, Act::Hang(target, chance.between(HANGS_MS.0, HANGS_MS.1)))
+    };
+    (0..pauses).map(hang).collect()
+}
+
 impl Play<'_, '_> {
     /// Whether it ended.
     fn until_the_end(
@@ -159,6 +202,7 @@ impl Play<'_, '_> {
         let mut watchers = 1;
         loop {
             self.act(outcome)?;
+            self.fleet.revive()?;
             self.look_after(outcome)?;
             let took = submitted.elapsed();
             match watcher.ended()? {
@@ -212,6 +256,24 @@ impl Play<'_, '_> {
                     self.later(pause, Act::Start(target));
                 }
                 Act::Start(target) => self.fleet.start_one(target)?,
+                Act::Hang(target, time) => {
+                    let was_in_charge = self.fleet.in_charge() == Some(target);
+                    if !self.fleet.signal(target, Signal::STOP) {
+                        self.later(AGAIN, Act::Hang(target, time));
+                        continue;
+                    }
+                    *outcome.hung.entry(target).or_default() += 1;
+                    if was_in_charge && time > REPLACED_AFTER && self.fleet.has_database() {
+                        self.vacant = Some(now());
+                    }
+                    self.later(time, Act::Wake(target));
+                }
+                Act::Wake(target) => {
+                    self.fleet.signal(target, Signal::CONT);
+                }
+                Act::Stop(target) => {
+                    self.fleet.signal(target, Signal::TERM);
+                }
             }
         }
     }

@@ -139,8 +139,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             },
             Edit {
                 file: "coordinator/src/scheduler/new_lease.rs",
-                find: "let leases = session.last_grant.clone();",
-                replace: "let leases = Vec::new();",
+                find: "let leases = session.send_again(number, list_by);",
+                replace: "session.send_again(number, list_by);\n            let leases = Vec::new();",
             },
         ],
     },

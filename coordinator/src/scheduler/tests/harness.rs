@@ -104,11 +104,17 @@ impl Harness {
         self.claim_with(session, want, want)
     }
 
+    pub(super) fn claim_with_idle(&mut self, session: u64, want: u32, idle: u32) -> Vec<(String, Range<u64>, u32)> {
+        self.claims += 1;
+        self.claim_with(session, want, idle)
+    }
+
     /// `idle`: how many trials begin at once.
     pub(super) fn claim_with(&mut self, session: u64, want: u32, idle: u32) -> Vec<(String, Range<u64>, u32)> {
         let number = self.claims;
         match self.on(Event::Claimed { session, number, want, idle, ahead: 0 }).as_slice() {
-            [Action::Grant { leases, .. }] => {
+            // The last worker is trusted again first.
+            [Action::Grant { leases, .. }] | [Action::Trust { .. }, Action::Grant { leases, .. }] => {
                 leases.iter().map(|lease| (lease.run.to_string(), lease.trials.clone(), lease.epoch)).collect()
             }
             other => panic!("{other:?}"),
@@ -121,6 +127,13 @@ impl Harness {
 
     pub(super) fn end(&mut self, session: u64, trials: Range<u64>) -> Vec<Action> {
         self.on(Event::Ended { session, run: run("a"), trials: trials.collect() })
+    }
+
+    /// Ends these, of which the first `broken` were broken by the worker.
+    pub(super) fn play(&mut self, session: u64, trials: Range<u64>, broken: u64) -> Vec<Action> {
+        let broken = (0..trials.end - trials.start).map(|index| index < broken).collect();
+        self.end(session, trials);
+        self.on(Event::Played { session, broken })
     }
 
     /// The worker is gone.

@@ -35,8 +35,12 @@ fn table(workers: &[v1::WorkerLine]) -> String {
             true => format!("{} s ago", Duration::from_millis(worker.silent_millis).as_secs()),
             false => "lost".to_owned(),
         };
+        let quarantine = if worker.quarantined { ", in quarantine" } else { "" };
         let (name, slots, version) = (&worker.name, worker.slots, &worker.version);
-        let line = format!("{name:<width$}  {slots:>5}  {heartbeat:<9}  {version:<8}  {}", leased(&worker.playing));
+        let line = format!(
+            "{name:<width$}  {slots:>5}  {heartbeat:<9}  {version:<8}  {}{quarantine}",
+            leased(&worker.playing)
+        );
         let _ = writeln!(text, "{}", report::clean(&line));
     }
     text
@@ -64,6 +68,7 @@ mod tests {
             silent_millis: 1_700,
             playing: playing.collect(),
             connected,
+            quarantined: name.starts_with("rack-2"),
         }
     }
 
@@ -77,7 +82,7 @@ mod tests {
         let expected = "\
 WORKER                   SLOTS  HEARTBEAT  VERSION   LEASED
 rack-1                      32  1 s ago    0.1.0     1 trial of nightly, 31 trials of smoke
-rack-2-with-a-long-name     32  1 s ago    0.1.0     nothing
+rack-2-with-a-long-name     32  1 s ago    0.1.0     nothing, in quarantine
 gone                        32  lost       0.1.0     2 trials of nightly
 ";
         assert_eq!(table(&workers), expected);

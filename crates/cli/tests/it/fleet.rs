@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use crate::process::{Place, Process, scenarios};
+use crate::{
+    agents::ASK,
+    process::{Place, Process, scenarios},
+};
 
 /// Slow enough that a worker can be killed in the middle, flaky enough that verdicts differ.
 const SETTINGS: &str = "
@@ -182,6 +185,54 @@ fn workers_are_listed_and_a_lost_one_is_logged() {
     let log = fs::read_to_string(log).unwrap();
     let line = log.lines().find(|line| line.contains("worker lost")).unwrap_or_else(|| panic!("{log}"));
     assert!(line.contains("WARN") && line.contains("rack-1") && line.contains("trials="), "{line}");
+}
+
+/// One of two workers has no route to the agent, and breaks in a moment what the other one plays in half a second.
+#[test]
+fn a_worker_that_breaks_what_others_play_is_quarantined() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    place.write(
+        "well.yaml",
+        "endpoints: { m: { kind: mock, mock: { latency: { ms: 100 } } } }\nagents: { shop: { endpoint: m } }\n",
+    );
+    place.write("broken.yaml", "agents: { shop: { http: { url: 'http://127.0.0.1:9/' }, retries: { tries: 1 } } }\n");
+    let mut command = place.gabfest(&["coordinator", "--listen", "127.0.0.1:0"]);
+    let log = place.path().join("coordinator.log");
+    let (_coordinator, address) = Process::serve_logging(&mut command, File::create(&log).unwrap().into());
+    let start = |name: &str| {
+        let settings = format!("{name}.yaml");
+        place.start(&["worker", "--coordinator", &address, "--name", name, "--slots", "4", "--config", &settings])
+    };
+    let _workers = (start("well"), start("broken"));
+    let list = || place.run(&["workers", "--coordinator", &address]).stdout;
+    eventually(|| Some(list()).filter(|shown| shown.lines().count() == 3));
+    let submit = place.run(&[
+        "submit",
+        "ask.scenario.yaml",
+        "--agent",
+        "shop",
+        "--config",
+        "well.yaml",
+        "--coordinator",
+        &address,
+        "--run",
+        "r",
+        "--repeats",
+        "2000",
+    ]);
+    assert_eq!(submit.code, 0, "{}", submit.stderr);
+    let shown = eventually(|| Some(list()).filter(|shown| shown.contains("in quarantine")));
+    let broken = |line: &str| line.starts_with("broken") && line.ends_with("in quarantine");
+    assert!(shown.lines().any(broken) && shown.matches("quarantine").count() == 1, "{shown}");
+    let said = fs::read_to_string(&log).unwrap();
+    let line = said.lines().find(|line| line.contains("worker quarantined")).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.contains("WARN") && line.contains("broken"), "{line}");
+    // Nothing new is played there.
+    let ended = || place.run(&["runs", "--coordinator", &address]).stdout;
+    let first = ended();
+    eventually(|| Some(ended()).filter(|now| *now != first));
+    assert_eq!(place.run(&["cancel", "r", "--drain", "--coordinator", &address]).code, 0);
 }
 
 fn eventually<T>(mut found: impl FnMut() -> Option<T>) -> T {

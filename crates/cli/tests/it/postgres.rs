@@ -31,7 +31,7 @@ judgment: { strategy: all_pass }
 
 /// An empty schema of its own.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn schema(name: &str) -> Option<String> {
+pub(crate) fn schema(name: &str) -> Option<String> {
     let Ok(server) = std::env::var("GABFEST_POSTGRES") else {
         eprintln!("SKIPPED: a test on PostgreSQL, GABFEST_POSTGRES is not set");
         return None;

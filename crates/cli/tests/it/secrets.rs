@@ -10,7 +10,10 @@ use self::{
     provider::{Provider, Seen},
     sinks::{Role, Sinks},
 };
-use crate::process::{Ended, Place};
+use crate::{
+    postgres,
+    process::{Ended, Place},
+};
 
 /// How many keys are planted: one of each role, and the others in headers of the agent.
 const KEYS: usize = 50;
@@ -108,6 +111,7 @@ endpoints:
 agents:
   shop: {{ endpoint: shop }}
 roles: {{ agent: shop, user_sim: people, judge: court }}
+export: {{}}
 "
     )
 }
@@ -254,14 +258,30 @@ fn a_run_shows_no_key_whatever_is_sent_and_whatever_fails() {
     assert_asked(&seen);
     assert_ended(&sinks, "out-all");
     assert_echoed(&sinks, "out-all", "out-all/run.db");
+    for echo in ["in-content", "in-model", "in-call-id", "in-arguments"] {
+        sinks.assert_somewhere("out-all/export", &format!("{echo} [redacted] [redacted]"));
+    }
 }
 
 #[test]
 fn a_fleet_shows_no_key_whatever_is_sent_and_whatever_fails() {
+    fleet(None);
+}
+
+#[test]
+fn a_fleet_on_postgresql_shows_no_key_whatever_is_sent_and_whatever_fails() {
+    if let Some(store) = postgres::schema("keys") {
+        fleet(Some(&store));
+    }
+}
+
+/// `store`: on PostgreSQL.
+fn fleet(store: Option<&str>) {
     let provider = Provider::start();
     let place = place(&provider);
     let mut sinks = Sinks::default();
     let mut command = place.gabfest(&["-vvv", "coordinator", "--listen", "127.0.0.1:0", "--data", "data"]);
+    command.envs(store.map(|store| ("GABFEST_STORE", store)));
     let coordinator = Role::start(&place, "coordinator", prepared(&mut command, &provider, false));
     let address = coordinator.address.clone();
     let mut command = place.gabfest(&["-vvv", "worker", "--coordinator", &address]);
@@ -277,8 +297,11 @@ fn a_fleet_shows_no_key_whatever_is_sent_and_whatever_fails() {
     add_printed(&mut sinks, "runs", &place.run(&["runs", "--coordinator", &address]));
     worker.look(&mut sinks);
     coordinator.look(&mut sinks);
-    // Includes the temporary log, which disappears in the end.
-    sinks.add_folder(&place, "data");
+    match store {
+        Some(store) => sinks.add_tables(store),
+        // Includes the temporary log, which disappears in the end.
+        None => sinks.add_folder(&place, "data"),
+    }
     worker.stop(&place, &mut sinks);
     coordinator.stop(&place, &mut sinks);
     sinks.add_folder(&place, "out");
@@ -287,6 +310,6 @@ fn a_fleet_shows_no_key_whatever_is_sent_and_whatever_fails() {
     sinks.assert_clean();
     assert_asked(&seen);
     assert_ended(&sinks, "out");
-    assert_echoed(&sinks, "out", "data/");
+    assert_echoed(&sinks, "out", if store.is_some() { "table/" } else { "data/" });
     sinks.assert_somewhere("worker/metrics", "in-model [redacted] [redacted]");
 }

@@ -16,6 +16,9 @@ use crate::{
 /// Of the limit of calls, in any time.
 const OVER: f64 = 1.02;
 
+/// A worker stops this long after its last answered heartbeat.
+const FENCED_WITHIN: Duration = Duration::from_secs(20);
+
 type Check = fn(&Script, &Played, &Played) -> Result<(), String>;
 
 /// By their names, which `cargo xtask mutants` prints.
@@ -73,13 +76,19 @@ fn owners(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
     Ok(())
 }
 
-/// Once an attempt has asked the agent something, no earlier attempt of its trial asks anything.
-fn attempts(_: &Script, played: &Played, _: &Played) -> Result<(), String> {
+/// Once an attempt has asked the agent something, no earlier attempt of its trial asks anything. A clock that jumps forward while
+/// nobody is in charge ends sessions early, and their workers go on until they notice that nobody answers.
+fn attempts(script: &Script, played: &Played, _: &Played) -> Result<(), String> {
+    let jumped = |until: Duration| {
+        script.faults.iter().any(|(at, fault)| {
+            matches!(fault, Fault::ClockStep(millis) if *millis > 0) && (*at..*at + FENCED_WITHIN).contains(&until)
+        })
+    };
     let mut before: BTreeMap<String, (u32, Duration)> = BTreeMap::new();
     for ((trial, attempt), calls) in played.ledger.by_attempt() {
         let times = || calls.iter().map(|call| call.at);
         let (Some(first), Some(last)) = (times().min(), times().max()) else { continue };
-        if let Some((earlier, until)) = before.get(&trial).filter(|(_, until)| *until > first) {
+        if let Some((earlier, until)) = before.get(&trial).filter(|(_, until)| *until > first && !jumped(*until)) {
             return Err(format!(
                 "attempt {earlier} of {trial} went on until {until:?}, and {attempt} began at {first:?}"
             ));

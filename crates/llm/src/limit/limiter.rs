@@ -69,7 +69,21 @@ pub struct Limiter {
     /// No call starts before then, in microseconds since `born`; 0 when never paused.
     paused_until_micros: AtomicU64,
     purses: OnceLock<Arc<Purses>>,
-    held: watch::Sender<bool>,
+    held: watch::Sender<Hold>,
+}
+
+/// Why no call starts, nor another try of a call.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hold {
+    held: bool,
+    /// From then on nothing starts.
+    lapses: Option<Instant>,
+}
+
+impl Hold {
+    fn is_held(&self) -> bool {
+        self.held || self.lapses.is_some_and(|at| at <= Instant::now())
+    }
 }
 
 /// Limits from other sources than the settings.
@@ -128,7 +142,7 @@ impl Limiter {
             born: Instant::now(),
             paused_until_micros: AtomicU64::new(0),
             purses: OnceLock::new(),
-            held: watch::Sender::new(false),
+            held: watch::Sender::new(Hold::default()),
         })
     }
 
@@ -294,16 +308,21 @@ impl Limiter {
 
     /// While it is held, no call starts, and no other try of a call.
     pub fn hold(&self, held: bool) {
-        self.held.send_replace(held);
+        self.held.send_modify(|hold| hold.held = held);
+    }
+
+    /// The same from this time on, unless a later time comes.
+    pub fn lapse_at(&self, at: Instant) {
+        self.held.send_modify(|hold| hold.lapses = Some(at));
     }
 
     fn is_held(&self) -> bool {
-        *self.held.borrow()
+        self.held.borrow().is_held()
     }
 
     async fn released(&self) {
         // The sender lives in `self`, so waiting cannot fail.
-        let _ = self.held.subscribe().wait_for(|held| !held).await;
+        let _ = self.held.subscribe().wait_for(|hold| !hold.is_held()).await;
     }
 
     /// Starts no call for this long, since the endpoint answered 429. It never shortens a pause.

@@ -104,6 +104,7 @@ impl Encoded {
         leases::begin(&mut writing, commit.session, &commit.begun).await?;
         self.keep_segment(&mut writing, run, commit, at).await?;
         self.forget(&mut writing).await?;
+        fail::fail_point!("batch-half-stored");
         let mut counted = BTreeMap::new();
         for round in self.rounds.iter().filter(|_| open) {
             self.count(&mut writing, run, commit.replays, round, &mut counted).await?;

@@ -127,6 +127,7 @@ impl Renew for Renewal {
         .execute(&mut connection)
         .await?;
         self.open = Some(connection);
+        fail::fail_point!("duty-renewed");
         Ok(renewed.rows_affected() > 0)
     }
 }

@@ -168,6 +168,8 @@ metrics! { WORKER:
 metrics! { COORDINATOR:
     WORKERS = Kind::Gauge, "gabfest.workers", "{worker}", [],
         "Workers with an open stream";
+    QUARANTINED = Kind::Gauge, "gabfest.workers.quarantined", "{worker}", [],
+        "Connected workers that get nothing new, as they break far more trials than others";
     SLOTS = Kind::Gauge, "gabfest.slots", "{slot}", [STATE],
         "Slots of all connected workers; state is busy or free";
     COMMANDS = Kind::Gauge, "gabfest.coordinator.commands", "{command}", [],

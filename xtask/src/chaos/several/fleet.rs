@@ -11,6 +11,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
+use rustix::process::Signal;
 
 use crate::chaos::{
     Chaos, clock,
@@ -79,6 +80,7 @@ pub(super) struct Fleet<'a> {
     /// How far each coordinator's log was read.
     read_to: Vec<u64>,
     in_charge: Option<usize>,
+    crashes: u32,
 }
 
 impl<'a> Fleet<'a> {
@@ -133,6 +135,7 @@ impl<'a> Fleet<'a> {
             trials,
             read_to,
             in_charge,
+            crashes: 0,
         })
     }
 
@@ -142,6 +145,10 @@ impl<'a> Fleet<'a> {
         for (role, address) in &mut self.coordinators {
             role.start()?;
             answers(*address, role)?;
+            // The first one is in charge.
+            let (log, mut read_to) = (role.log(), 0);
+            let found = clock::until(SUBMITTED_WITHIN, || Ok(said(&log, &mut read_to, IN_CHARGE)?.then_some(())))?;
+            found.context("the first coordinator is not in charge")?;
         }
         self.workers.iter_mut().try_for_each(Role::start)
     }
@@ -171,8 +178,9 @@ impl<'a> Fleet<'a> {
     }
 
     /// Waits until a coordinator has the run.
-    pub(super) fn accepted(&self, watcher: &mut Role) -> anyhow::Result<()> {
+    pub(super) fn accepted(&mut self, watcher: &mut Role) -> anyhow::Result<()> {
         let accepted = clock::until(SUBMITTED_WITHIN, || {
+            self.revive()?;
             let ended = watcher.ended()?;
             ensure!(ended.is_none(), "submit ended with {ended:?}: {}", tail(&watcher.logged(), 3));
             Ok(watcher.logged().contains(" trials ").then_some(()))
@@ -186,6 +194,36 @@ impl<'a> Fleet<'a> {
             Target::Worker(number) => self.workers.get_mut(number),
             Target::Postmaster => None,
         }
+    }
+
+    /// Lets it crash at a point of its code, once: `NAME:N`.
+    pub(super) fn crash_at(&mut self, target: Target, point: &str) {
+        if let Some(role) = self.role(target) {
+            role.crash_at(point);
+        }
+    }
+
+    /// Starts again what has crashed as planned.
+    pub(super) fn revive(&mut self) -> anyhow::Result<()> {
+        let coordinators = self.coordinators.iter_mut().map(|(role, _)| role);
+        for role in coordinators.chain(&mut self.workers) {
+            if role.has_crashed()? {
+                self.crashes += 1;
+                role.start()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many processes have crashed as planned.
+    pub(super) const fn crashes(&self) -> u32 {
+        self.crashes
+    }
+
+    /// Returns whether there was a process.
+    pub(super) fn signal(&mut self, target: Target, signal: Signal) -> bool {
+        let role = self.role(target).filter(|role| role.is_there());
+        role.inspect(|role| role.signal(signal)).is_some()
     }
 
     /// How often the server called fsync, if that is slow.
@@ -255,6 +293,9 @@ impl<'a> Fleet<'a> {
     pub(super) fn heal(&mut self) -> anyhow::Result<()> {
         if !self.has_database {
             self.start_one(Target::Postmaster)?;
+        }
+        for target in Target::ALL {
+            self.signal(target, Signal::CONT);
         }
         self.ended()?;
         for (role, address) in &mut self.coordinators {

@@ -32,7 +32,10 @@ pub(crate) struct Outcome {
     /// Of each run.
     pub(super) took: Vec<Duration>,
     pub(super) struck: BTreeMap<Target, u32>,
-    /// From the kill of the coordinator in charge to the next one in charge.
+    pub(super) hung: BTreeMap<Target, u32>,
+    /// As planned, at a point of the code.
+    pub(super) crashes: u32,
+    /// From the kill of the coordinator in charge, or from when it hangs, to the next one in charge.
     pub(super) failovers: Vec<Duration>,
     /// Attempts.
     pub(super) lost: u64,
@@ -45,11 +48,12 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(super) fn new(chaos: &Chaos, calm: &Calm) -> Self {
-        let Chaos { seed, kills, trials, slow_fsync, .. } = chaos;
+        let Chaos { seed, kills, trials, pauses, slow_fsync, .. } = chaos;
+        let hanging = if *pauses > 0 { format!(" --pauses {pauses}") } else { String::new() };
         let slowly = if *slow_fsync > 0 { format!(" --slow-fsync {slow_fsync}") } else { String::new() };
         Self {
             asked: format!(
-                "cargo xtask chaos --store postgres --trials {trials} --kills {kills} --seed {seed}{slowly}"
+                "cargo xtask chaos --store postgres --trials {trials} --kills {kills} --seed {seed}{hanging}{slowly}"
             ),
             trials: *trials,
             calm: calm.took,
@@ -58,6 +62,8 @@ impl Outcome {
             times: super::times(chaos),
             took: Vec::new(),
             struck: BTreeMap::new(),
+            hung: BTreeMap::new(),
+            crashes: 0,
             failovers: Vec::new(),
             lost: 0,
             slow_calls: None,
@@ -90,9 +96,11 @@ impl Outcome {
         }
     }
 
-    fn struck(&self) -> String {
-        let struck: Vec<String> = self.struck.iter().map(|(target, times)| format!("{target}: {times}")).collect();
-        struck.join(", ")
+    fn hung(&self) -> String {
+        match self.hung.values().sum::<u32>() {
+            0 => "none".to_owned(),
+            count => format!("{count} ({})", each(&self.hung)),
+        }
     }
 
     fn spent(&self) -> String {
@@ -104,9 +112,10 @@ impl Outcome {
         let took: Vec<String> = self.took.iter().map(|took| format!("{:.1} s", took.as_secs_f64())).collect();
         let _ = writeln!(
             text,
-            "{} kills ({}); took {} of {:.1} s",
+            "{} kills ({}); hung: {}; took {} of {:.1} s",
             self.kills(),
-            self.struck(),
+            each(&self.struck),
+            self.hung(),
             took.join(", "),
             self.limit.as_secs_f64()
         );
@@ -142,7 +151,8 @@ impl Outcome {
         );
         let rows = [
             ("trials of a run", self.trials.to_string()),
-            ("kills", format!("{} ({})", self.kills(), self.struck())),
+            ("kills", format!("{} ({})", self.kills(), each(&self.struck))),
+            ("hung for 1 to 12 s", self.hung()),
             ("undisturbed", format!("{:.1} s", self.calm.as_secs_f64())),
             ("with kills", format!("{} (at most {:.1} s)", took.join(", "), self.limit.as_secs_f64())),
             ("failover", self.failover()),
@@ -172,4 +182,8 @@ impl Outcome {
         }
         text
     }
+}
+
+fn each(times: &BTreeMap<Target, u32>) -> String {
+    times.iter().map(|(target, times)| format!("{target}: {times}")).collect::<Vec<_>>().join(", ")
 }

@@ -70,6 +70,7 @@ impl World {
             }
             Action::Fence { session, trials } => self.send(session, Down::Fenced(trials)),
             Action::Renew { session } => self.send(session, Down::Renewed),
+            Action::Quarantine { .. } | Action::Trust { .. } => {}
             Action::Stop { session, run, drain } => self.send(session, Down::Stop { run, drain }),
         }
         Ok(())

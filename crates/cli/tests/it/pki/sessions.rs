@@ -28,7 +28,8 @@ async fn join(channel: &Channel) -> v1::JoinReply {
 
 /// The coordinator's first words on a stream for this session.
 async fn first_words(channel: &Channel, session: u64, token: &[u8]) -> Order {
-    let hello = v1::Hello { session, token: token.to_vec().into(), slots: 1, ..v1::Hello::default() };
+    let (token, protocol) = (token.to_vec().into(), proto::PROTOCOL);
+    let hello = v1::Hello { session, token, slots: 1, protocol, ..v1::Hello::default() };
     let said = vec![v1::WorkerMessage { body: Some(Word::Hello(hello)) }];
     let said = futures_util::StreamExt::chain(futures_util::stream::iter(said), futures_util::stream::pending());
     let mut orders = CoordinatorClient::new(channel.clone()).work(said).await.unwrap().into_inner();

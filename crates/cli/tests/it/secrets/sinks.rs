@@ -36,10 +36,25 @@ impl Sinks {
         }
     }
 
+    /// Every table of a schema on PostgreSQL, as the bytes of its fields. `store`: its address, as gabfest takes it.
+    pub(super) fn add_tables(&mut self, store: &str) {
+        let server = std::env::var("GABFEST_POSTGRES").unwrap();
+        let (_, schema) = store.rsplit_once("[search_path]=").unwrap();
+        let ask = |statement: &str| {
+            let said = Command::new("psql").args([server.as_str(), "-qAt", "-c", statement]).output().unwrap();
+            assert!(said.status.success(), "{said:?}");
+            said.stdout
+        };
+        let tables = ask(&format!("select tablename from pg_tables where schemaname = '{schema}'"));
+        for table in String::from_utf8(tables).unwrap().lines() {
+            self.add(format!("table/{table}"), ask(&format!("copy {schema}.{table} to stdout (format binary)")));
+        }
+    }
+
     pub(super) fn text(&self, name: &str) -> String {
         let bytes = self.0.get(name).unwrap_or_else(|| panic!("no {name} among {:?}", self.0.keys()));
         let mut text = String::from_utf8_lossy(bytes).into_owned();
-        if name.contains(".db") {
+        if name.contains(".db") || name.ends_with(".parquet") || name.starts_with("table/") {
             unpacked(bytes).iter().for_each(|turns| text += &String::from_utf8_lossy(turns));
         }
         text
@@ -70,7 +85,7 @@ impl Sinks {
     }
 }
 
-/// What the frames of compressed turns in a store contain, as far as a frame lies in one piece.
+/// What the frames of compressed turns in a store, or of pages in a Parquet file, contain, as far as a frame lies in one piece.
 fn unpacked(store: &[u8]) -> Vec<Vec<u8>> {
     const MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
     let frames = store.windows(MAGIC.len()).enumerate().filter(|(_, bytes)| *bytes == MAGIC);

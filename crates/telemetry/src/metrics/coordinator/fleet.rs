@@ -6,6 +6,8 @@ use record::Usd;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fleet {
     pub workers: u64,
+    /// Of these, in quarantine.
+    pub quarantined: u64,
     pub busy_slots: u64,
     pub free_slots: u64,
 }

@@ -22,6 +22,8 @@ pub(super) fn fleet(meter: &Meter, now: &Arc<Mutex<Now>>) {
     let read = Arc::clone(now);
     gauge(meter, &catalogue::WORKERS, move |to| to.observe(lock(&read).fleet.workers as f64, &[]));
     let read = Arc::clone(now);
+    gauge(meter, &catalogue::QUARANTINED, move |to| to.observe(lock(&read).fleet.quarantined as f64, &[]));
+    let read = Arc::clone(now);
     gauge(meter, &catalogue::SLOTS, move |to| {
         let fleet = lock(&read).fleet;
         to.observe(fleet.busy_slots as f64, &[KeyValue::new(STATE, "busy")]);

@@ -13,7 +13,7 @@ fn a_coordinator_shows_its_fleet_its_queue_and_its_counts() {
     let (meters, page) = meters(Conventions::Usual);
     let coordinator = meters.coordinator();
     coordinator.suite("nightly", ["refund"]);
-    coordinator.fleet(Fleet { workers: 2, busy_slots: 5, free_slots: 3 });
+    coordinator.fleet(Fleet { workers: 2, quarantined: 1, busy_slots: 5, free_slots: 3 });
     coordinator.waiting(Waiting { commands: 3, batch_bytes: 70_000, orders: 9 });
     let load = Some(Load { offered: 40, completed: 32, dropped: 2, running: 6 });
     let queue =
@@ -75,7 +75,8 @@ fn a_coordinator_shows_its_fleet_its_queue_and_its_counts() {
          gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"INCONCLUSIVE\"} 0\n\
          gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"PASS\"} 1\n\
          gabfest_verdicts_total{scenario=\"refund\",suite=\"nightly\",verdict=\"SKIPPED\"} 0\n\
-         gabfest_workers 2\n"
+         gabfest_workers 2\n\
+         gabfest_workers_quarantined 1\n"
     );
 }
 

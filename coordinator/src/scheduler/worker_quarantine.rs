@@ -1,0 +1,126 @@
+//! Workers in quarantine: much more of what they play breaks than at other workers, so the fault is theirs.
+//!
+//! A worker without a route to a model's provider breaks conversations in milliseconds, and so takes most of the trials. It
+//! is compared with the other workers that know the same agents: what breaks everywhere is no worker's fault. If it has
+//! broken all of its first trials, it gets nothing until the others can be compared with. A lost worker is never quarantined
+//! for that: somebody may have killed it.
+//!
+//! A quarantined worker gives back the trials that wait, ends those that it plays, and gets nothing new. After a pause it
+//! gets one trial. If our side breaks that too, the next pause begins.
+
+use std::time::Duration;
+
+use super::{
+    Action, Scheduler,
+    conduct::{Conduct, FEW, Quarantine},
+    session::Session,
+};
+
+/// Fewer broken trials of a hundred are no reason.
+const LEAST_OF_100: u64 = 20;
+/// So many times the rate of the others is too much.
+const TIMES: u64 = 5;
+const PAUSE: Duration = Duration::from_secs(300);
+
+/// What a claim may get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allowance {
+    Everything,
+    /// One trial, which decides.
+    One,
+    Nothing,
+}
+
+impl Scheduler {
+    /// The store has these trials of the session. `broken`: which of them were broken, and possibly by the worker.
+    pub(super) fn played(&mut self, number: u64, broken: &[bool], now: Duration) {
+        let Some(session) = self.sessions.get_mut(&number) else { return };
+        match &mut session.conduct.quarantine {
+            None => broken.iter().for_each(|broken| session.conduct.add(*broken)),
+            Some(quarantine) if quarantine.on_probation && broken.contains(&true) => {
+                *quarantine = Quarantine { until: now + PAUSE, on_probation: false };
+                return;
+            }
+            Some(quarantine) if quarantine.on_probation && !broken.is_empty() => return self.trust(number),
+            // They had begun before.
+            Some(_) => return,
+        }
+        if self.is_worse_than_others(number) {
+            self.quarantine(number, now);
+        }
+    }
+
+    /// What the session may get now.
+    pub(super) fn allowance(&mut self, number: u64, now: Duration) -> Allowance {
+        let Some(session) = self.sessions.get(&number) else { return Allowance::Nothing };
+        let Some(Quarantine { until, .. }) = session.conduct.quarantine else {
+            return self.allowance_before(number, now);
+        };
+        if self.others_like(number).next().is_none() {
+            // Nobody else plays what it can play.
+            self.trust(number);
+            return Allowance::Everything;
+        }
+        if until <= now && session.is_empty() { Allowance::One } else { Allowance::Nothing }
+    }
+
+    /// Of a session that is not in quarantine.
+    fn allowance_before(&mut self, number: u64, now: Duration) -> Allowance {
+        if !self.sessions.get(&number).is_some_and(|session| session.conduct.breaks_all()) {
+            return Allowance::Everything;
+        }
+        if self.is_worse_than_others(number) {
+            self.quarantine(number, now);
+            return Allowance::Nothing;
+        }
+        let mut others = self.others_like(number).map(|session| session.conduct.rate(FEW)).peekable();
+        if others.peek().is_some() && others.all(|rate| rate.is_none()) {
+            return Allowance::Nothing;
+        }
+        Allowance::Everything
+    }
+
+    /// Whether a session in quarantine got the trial that decides.
+    pub(super) fn on_probation(&mut self, number: u64, got: bool) {
+        let session = self.sessions.get_mut(&number);
+        if let Some(quarantine) = session.and_then(|session| session.conduct.quarantine.as_mut()) {
+            quarantine.on_probation = got;
+        }
+    }
+
+    fn is_worse_than_others(&self, number: u64) -> bool {
+        let rate = self.sessions.get(&number).and_then(|session| session.conduct.judged());
+        let Some(rate) = rate.filter(|rate| *rate > LEAST_OF_100) else { return false };
+        let mut others: Vec<u64> = self.others_like(number).filter_map(|session| session.conduct.rate(FEW)).collect();
+        others.sort_unstable();
+        // Of an even number the higher: in doubt it is not the worker.
+        others.get(others.len() / 2).is_some_and(|median| rate > median * TIMES)
+    }
+
+    /// The other workers that play the same and are not in quarantine.
+    fn others_like(&self, number: u64) -> impl Iterator<Item = &Session> {
+        let agents = self.sessions.get(&number).map(|session| &session.agents);
+        let others = self.sessions.iter().filter(move |(other, _)| **other != number);
+        others
+            .map(|(_, session)| session)
+            .filter(move |session| session.takes_part() && Some(&session.agents) == agents)
+    }
+
+    fn quarantine(&mut self, number: u64, now: Duration) {
+        let Some(session) = self.sessions.get_mut(&number) else { return };
+        let (broken, of) = (session.conduct.broken(), session.conduct.count());
+        session.conduct.quarantine = Some(Quarantine { until: now + PAUSE, on_probation: false });
+        self.actions.push(Action::Quarantine { session: number, broken, of });
+        for (run, _) in session.by_run() {
+            self.actions.push(Action::Stop { session: number, run, drain: true });
+        }
+        self.forget(number);
+    }
+
+    fn trust(&mut self, number: u64) {
+        if let Some(session) = self.sessions.get_mut(&number) {
+            session.conduct = Conduct::default();
+            self.actions.push(Action::Trust { session: number });
+        }
+    }
+}
