@@ -145,10 +145,13 @@ impl<'a> Fleet<'a> {
         for (role, address) in &mut self.coordinators {
             role.start()?;
             answers(*address, role)?;
-            // The first one is in charge.
-            let (log, mut read_to) = (role.log(), 0);
-            let found = clock::until(SUBMITTED_WITHIN, || Ok(said(&log, &mut read_to, IN_CHARGE)?.then_some(())))?;
-            found.context("the first coordinator is not in charge")?;
+            // The first one is in charge before the second one starts.
+            if self.in_charge.is_none() {
+                let (log, read_to) = (role.log(), &mut self.read_to[0]);
+                let found = clock::until(SUBMITTED_WITHIN, || Ok(said(&log, read_to, IN_CHARGE)?.then_some(())))?;
+                found.context("the first coordinator is not in charge")?;
+                self.in_charge = Some(0);
+            }
         }
         self.workers.iter_mut().try_for_each(Role::start)
     }
