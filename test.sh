@@ -183,7 +183,7 @@ faults() {
   step "$place/xtask" chaos --binary "$place/gabfest"
   # The same with two coordinators on a PostgreSQL of their own, which is killed too.
   if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
-    step "$place/xtask" chaos --store postgres --kills 5 --trials 240 --binary "$place/gabfest"
+    step "$place/xtask" chaos --store postgres --kills 5 --pauses 2 --trials 240 --binary "$place/gabfest"
   else
     echo "!! PostgreSQL is missing: two coordinators under faults are NOT TESTED" >&2
   fi

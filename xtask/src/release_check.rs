@@ -25,7 +25,7 @@ const fn suite(name: &'static str, minutes: u64, command: &'static str) -> Suite
 }
 
 /// In the order in which they are played: what fails soonest is first.
-const SUITES: [Suite; 27] = [
+const SUITES: [Suite; 28] = [
     suite("ci", 30, ".ci/run"),
     suite("debug-build", 15, "cargo build"),
     suite("release-build", 20, "cargo build --release"),
@@ -38,7 +38,7 @@ const SUITES: [Suite; 27] = [
     suite(
         "chaos-postgres",
         45,
-        "cargo xtask chaos --store postgres --trials 5000 --kills 200 --out {out}/chaos-postgres.md",
+        "cargo xtask chaos --store postgres --trials 5000 --kills 200 --pauses 40 --out {out}/chaos-postgres.md",
     ),
     suite(
         "chaos-slow-fsync",
@@ -54,6 +54,11 @@ const SUITES: [Suite; 27] = [
         "crash-points",
         45,
         "cargo xtask chaos --points --binary target/crash-points/debug/gabfest --out {out}/crash-points.md",
+    ),
+    suite(
+        "crash-points-postgres",
+        60,
+        "cargo xtask chaos --points --store postgres --binary target/crash-points/debug/gabfest --out {out}/crash-points-postgres.md",
     ),
     suite("fuzz", 240, "fuzz/run.sh 1000000"),
     suite("instructions", 5, "bench/instructions.py"),

@@ -239,6 +239,66 @@ fn old_run_folders_are_deleted_and_the_history_stays() {
     assert_eq!(place.run(&["runs", "delete"]).code, 2);
 }
 
+/// Runs a statement on a store that nobody has open.
+fn alter(place: &Place, store: &str, statement: &str) {
+    let script = "import sqlite3, sys\n\
+        db = sqlite3.connect(sys.argv[1])\n\
+        db.executescript(sys.argv[2])\n\
+        db.commit()";
+    let altered =
+        Command::new("python3").args(["-c", script, store, statement]).current_dir(place.path()).output().unwrap();
+    assert!(altered.status.success(), "{statement}: {altered:?}");
+}
+
+#[test]
+fn a_coordinator_deletes_old_runs_by_itself() {
+    let place = Place::new();
+    let serve = |more: &[&str]| place.serve(&[&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"], more].concat());
+    let (mut coordinator, address) = serve(&[]);
+    let worker = place.start(&["worker", "--coordinator", &address]);
+    for run in ["old", "young"] {
+        let args = ["submit", &scenarios(), "--coordinator", &address, "--run", run, "--watch", "--quiet", "--out", run];
+        let ended = place.run(&args);
+        assert!([0, 1].contains(&ended.code), "{}", ended.stderr);
+    }
+    drop(worker);
+    coordinator.signal("TERM");
+    assert_eq!(coordinator.wait(std::time::Duration::from_secs(20)), 0);
+    let aged = "update run set started_at = started_at - 90000000, ended_at = ended_at - 90000000 where id = 'old'";
+    alter(&place, "data/gabfest.db", aged);
+    let (mut coordinator, address) = serve(&["--older-than", "1d"]);
+    let listed = || place.run(&["runs", "--coordinator", &address]).stdout;
+    let began = std::time::Instant::now();
+    while listed().contains("\nold ") {
+        assert!(began.elapsed().as_secs() < 30, "{}", listed());
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    assert!(listed().contains("\nyoung "), "{}", listed());
+    coordinator.signal("TERM");
+    assert_eq!(coordinator.wait(std::time::Duration::from_secs(20)), 0);
+    let checked = place.run(&["store", "check", "data"]);
+    assert!(checked.stdout.starts_with("the store is sound: 1 run, "), "{}{}", checked.stdout, checked.stderr);
+}
+
+#[test]
+fn a_store_of_an_earlier_version_takes_what_it_lacks() {
+    let place = Place::new();
+    assert_eq!(place.run(&["run", &scenarios(), "--repeats", "1", "--quiet", "--out", "night"]).code, 0);
+    // As the version before the last step left it.
+    let undo = "drop table join_token; delete from _sqlx_migrations where version = 14";
+    alter(&place, "night/run.db", undo);
+    let migrate = |more: &[&str]| place.run(&[&["store", "migrate", "night"], more].concat());
+    let dry = migrate(&["--dry-run"]);
+    assert_eq!((dry.code, dry.stdout.as_str()), (0, "lacks 14 join tokens\n"), "{}", dry.stderr);
+    let again = migrate(&["--dry-run"]);
+    assert_eq!(again.stdout, dry.stdout, "a dry run changes nothing");
+    let migrated = migrate(&[]);
+    assert_eq!((migrated.code, migrated.stdout.as_str()), (0, "takes 14 join tokens\n"), "{}", migrated.stderr);
+    assert_eq!(migrate(&[]).stdout, "the store has this version's schema\n");
+    let checked = place.run(&["store", "check", "night"]);
+    assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
+}
+
 /// Faults that are planted in a sound store, and how a check names them.
 const FAULTS: [(&str, &str); 9] = [
     ("delete from trial where number = 3", "it is finished with"),
