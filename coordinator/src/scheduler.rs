@@ -216,6 +216,7 @@ impl Scheduler {
             // restarting.
             session.must_list_by(now + self.timing.relisted);
         }
+        session.doubt();
         session.stream = Stream::Open;
         (session.agents, session.slots) = (agents, slots);
         session.deadline = now + self.timing.session_ttl;

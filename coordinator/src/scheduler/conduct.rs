@@ -25,6 +25,15 @@ pub(super) struct Quarantine {
     pub(super) on_probation: bool,
 }
 
+/// What a claim may get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allowance {
+    Everything,
+    /// One trial, which decides.
+    One,
+    Nothing,
+}
+
 impl Conduct {
     pub(super) fn is_quarantined(&self) -> bool {
         self.quarantine.is_some()

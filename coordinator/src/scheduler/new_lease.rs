@@ -10,10 +10,10 @@ use store::Lease;
 
 use super::{
     Action, Scheduler,
+    conduct::Allowance,
     lanes::Place,
     run::{Room, Run},
     session::{self, Session, SuspectLease},
-    worker_quarantine::Allowance,
 };
 
 /// A worker that asks for more at a time gets this many.

@@ -72,7 +72,8 @@ struct HeldTrial {
     epoch: u32,
     /// As far as the worker said.
     begun: bool,
-    /// Leased before a restart and not listed since: it may have begun without this coordinator's knowledge.
+    /// Leased before a restart or on an earlier stream, and not listed since: it may have begun without this coordinator's
+    /// knowledge, as what the worker said of it may be lost.
     unsure: bool,
     /// It is taken back then, unless a heartbeat lists it.
     list_by: Duration,
@@ -208,6 +209,11 @@ impl Session {
     pub(super) fn take_unlisted(&mut self, session: u64, now: Duration) -> (Vec<Lease>, Vec<Lease>) {
         let begun = self.take_where(session, |_, _, held| held.list_by <= now && (held.begun || held.unsure));
         (begun, self.take_where(session, |_, _, held| held.list_by <= now))
+    }
+
+    /// The worker has another stream.
+    pub(super) fn doubt(&mut self) {
+        self.held.values_mut().flat_map(BTreeMap::values_mut).for_each(|held| held.unsure = true);
     }
 
     /// A worker that reconnects must list what it holds by `list_by`.

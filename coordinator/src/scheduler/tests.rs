@@ -123,6 +123,25 @@ fn lost_trials_go_first_grouped_by_epoch() {
     assert_eq!(harness.scheduler.lost_attempts(&run("a")), 5);
 }
 
+/// What the worker said of it on the earlier stream may be lost.
+#[test]
+fn a_trial_that_is_not_listed_after_a_new_stream_may_have_begun() {
+    for new_stream in [false, true] {
+        let mut harness = Harness::new(2, 2);
+        assert_eq!(harness.claim_with_idle(1, 2, 0), [a(0..2, 1)]);
+        if new_stream {
+            harness.on(Event::Disconnected { session: 1 });
+            harness.reconnect(1);
+        }
+        for _ in 0..3 {
+            harness.wait(10.0);
+            harness.heartbeat(1, vec![held("a", 0..1, 1)]);
+            harness.heartbeat(2, vec![]);
+        }
+        assert_eq!(harness.claim(2, 1), [a(1..2, if new_stream { 2 } else { 1 })]);
+    }
+}
+
 /// They may be another worker's by now, with the same epoch.
 #[test]
 fn a_grant_that_is_sent_again_has_nothing_that_was_taken_back() {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::{
     Action, Scheduler,
-    conduct::{Conduct, FEW, Quarantine},
+    conduct::{Allowance, Conduct, FEW, Quarantine},
     session::Session,
 };
 
@@ -21,15 +21,6 @@ const LEAST_OF_100: u64 = 20;
 /// So many times the rate of the others is too much.
 const TIMES: u64 = 5;
 const PAUSE: Duration = Duration::from_secs(300);
-
-/// What a claim may get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Allowance {
-    Everything,
-    /// One trial, which decides.
-    One,
-    Nothing,
-}
 
 impl Scheduler {
     /// The store has these trials of the session. `broken`: which of them were broken, and possibly by the worker.

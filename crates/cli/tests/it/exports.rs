@@ -253,11 +253,13 @@ fn alter(place: &Place, store: &str, statement: &str) {
 #[test]
 fn a_coordinator_deletes_old_runs_by_itself() {
     let place = Place::new();
-    let serve = |more: &[&str]| place.serve(&[&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"], more].concat());
+    let serve =
+        |more: &[&str]| place.serve(&[&["coordinator", "--listen", "127.0.0.1:0", "--data", "data"], more].concat());
     let (mut coordinator, address) = serve(&[]);
     let worker = place.start(&["worker", "--coordinator", &address]);
     for run in ["old", "young"] {
-        let args = ["submit", &scenarios(), "--coordinator", &address, "--run", run, "--watch", "--quiet", "--out", run];
+        let args =
+            ["submit", &scenarios(), "--coordinator", &address, "--run", run, "--watch", "--quiet", "--out", run];
         let ended = place.run(&args);
         assert!([0, 1].contains(&ended.code), "{}", ended.stderr);
     }

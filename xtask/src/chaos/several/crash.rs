@@ -1,5 +1,7 @@
 //! Crashes at named points of the code, with two coordinators: the other one takes over while the crashed one starts again.
 
+use std::time::Duration;
+
 use super::{
     super::{
         Chaos,
@@ -13,6 +15,8 @@ use super::{
     undisturbed,
 };
 
+/// Long enough for the other coordinator to take over from one that was killed.
+const BACK_AFTER_ANOTHER: Duration = Duration::from_secs(6);
 /// Of a run: a few seconds, so that each point has its turn.
 const TRIALS: u64 = 80;
 
@@ -31,12 +35,12 @@ pub(crate) fn crash_points(chaos: &Chaos, place: &Place, results: &mut Results) 
 fn play(chaos: &Chaos, place: &Place, calm: &Calm, point: Point, round: usize) -> anyhow::Result<result::Outcome> {
     // The second coordinator is in charge after the first one is gone.
     let (first, second) = (Target::Coordinator(0), Target::Coordinator(1));
-    let kill = |target| vec![(KILLED_AT, Act::Kill(target, BACK_AFTER))];
+    let kill = |target, back_after| vec![(KILLED_AT, Act::Kill(target, back_after))];
     let (crashing, agenda) = match point.way {
         Way::Run if point.in_worker => (Target::Worker(0), Vec::new()),
         Way::Run => (first, Vec::new()),
-        Way::Restart => (second, kill(first)),
-        Way::LostWorker => (first, kill(Target::Worker(1))),
+        Way::Restart => (second, kill(first, BACK_AFTER_ANOTHER)),
+        Way::LostWorker => (first, kill(Target::Worker(1), BACK_AFTER)),
         Way::Stop => (first, vec![(KILLED_AT, Act::Stop(first))]),
     };
     let mut fleet = Fleet::new(place, &format!("{}-{}", point.name, round + 1), chaos)?;
