@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs every target on RUNS inputs (default one million): readers, the wire, and what keeps pages, paths and keys safe.
 # fuzz/run.sh [RUNS [TARGET…]]. `SECONDS_EACH=60` stops a target after that time. Needs cargo-fuzz and a C++ compiler, not nightly Rust. Findings stay in fuzz/work, which is not committed.
-# fuzz/corpus is committed, an archive for each reader of files: it grew from the examples of this repository only.
-# fuzz/seeds has a folder for each other target. Tests read both.
+# fuzz/corpus is committed, an archive for each of most targets: it grew from the examples of this repository only.
+# fuzz/seeds has a folder for each target that reads no files. Tests read the archives of readers of files, and all seeds.
 set -euo pipefail
 cd "$(dirname "$0")"
 runs=${1:-1000000}

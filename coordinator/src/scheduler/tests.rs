@@ -127,7 +127,7 @@ fn lost_trials_go_first_grouped_by_epoch() {
 #[test]
 fn a_trial_that_is_not_listed_after_a_new_stream_may_have_begun() {
     for new_stream in [false, true] {
-        let mut harness = Harness::new(2, 2);
+        let mut harness = Harness::new(8, 2);
         assert_eq!(harness.claim_with_idle(1, 2, 0), [a(0..2, 1)]);
         if new_stream {
             harness.on(Event::Disconnected { session: 1 });
@@ -145,7 +145,7 @@ fn a_trial_that_is_not_listed_after_a_new_stream_may_have_begun() {
 /// They may be another worker's by now, with the same epoch.
 #[test]
 fn a_grant_that_is_sent_again_has_nothing_that_was_taken_back() {
-    let mut harness = Harness::new(6, 2);
+    let mut harness = Harness::new(12, 2);
     assert_eq!(harness.claim_with_idle(1, 3, 0), [a(0..3, 1)]);
     harness.wait(20.0);
     harness.heartbeat(1, vec![held("a", 1..2, 1)]);

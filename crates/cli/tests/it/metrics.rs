@@ -11,7 +11,10 @@ use std::{
 
 use telemetry::metrics::catalogue;
 
-use crate::process::{Place, Process, scenarios};
+use crate::{
+    agents::ASK,
+    process::{Place, Process, scenarios},
+};
 
 /// Slow enough that a worker can be killed in the middle, with prices, streams and a key that must not show.
 const SETTINGS: &str = "
@@ -242,6 +245,35 @@ fn a_fleet_shows_the_figures_of_its_report_and_its_losses() {
         "the runs of before",
     );
     close(again.read().sum("gabfest_runs_total", &[suite]), 0.0, "runs of before are not counted again");
+}
+
+/// The connection stays open, but nobody reads: results wait at the worker, as far as there is room.
+#[test]
+fn results_wait_in_a_bounded_outbox_while_the_coordinator_hangs() {
+    let place = Place::new();
+    let mock = "kind: mock, mock: { latency: { ms: 5 }, tokens: { min: 20000, max: 20000 } }";
+    place.write("gabfest.yaml", &format!("endpoints: {{ mock: {{ {mock} }} }}\n"));
+    place.write("ask.scenario.yaml", ASK);
+    let coordinator = Watched::start(&place, "coordinator", &["coordinator", "--listen", "127.0.0.1:0"]);
+    let address = coordinator.address.clone().unwrap();
+    let at = ["--coordinator", &address];
+    let worker = Watched::start(&place, "worker", &[&["worker", "--slots", "4", "--config", "gabfest.yaml"], &at[..]].concat());
+    let submit = ["submit", "ask.scenario.yaml", "--repeats", "400", "--run", "night"];
+    assert_eq!(place.run(&[&submit[..], &at].concat()).code, 0);
+    wait_for(|| coordinator.read().sum("gabfest_trials_done", &[]) > 0.0, "the first trial");
+    coordinator.process.signal("STOP");
+    let outbox = || worker.read().sum("gabfest_worker_outbox_bytes", &[]);
+    wait_for(|| outbox() > f64::from(4 << 20), "results in the outbox");
+    std::thread::sleep(Duration::from_secs(1));
+    // It is full at 16 MiB; the turns in flight then still end.
+    let most = outbox();
+    assert!(most < f64::from(17 << 20), "{most}");
+    coordinator.process.signal("CONT");
+    wait_for(|| coordinator.read().sum("gabfest_trials_done", &[]) >= 400.0, "the end of the run");
+    wait_for(|| outbox() == 0.0, "an empty outbox");
+    let page = coordinator.read();
+    close(page.sum("gabfest_leases_lost_total", &[]), 0.0, "lost trials");
+    assert!(page.sum("gabfest_coordinator_batches_bytes", &[]) <= f64::from(16 << 20));
 }
 
 #[test]
