@@ -291,11 +291,11 @@ fn a_store_of_an_earlier_version_takes_what_it_lacks() {
     alter(&place, "night/run.db", undo);
     let migrate = |more: &[&str]| place.run(&[&["store", "migrate", "night"], more].concat());
     let dry = migrate(&["--dry-run"]);
-    assert_eq!((dry.code, dry.stdout.as_str()), (0, "lacks 14 join tokens\n"), "{}", dry.stderr);
+    assert_eq!((dry.code, dry.stdout.as_str()), (0, "lacks 14 join_tokens\n"), "{}", dry.stderr);
     let again = migrate(&["--dry-run"]);
     assert_eq!(again.stdout, dry.stdout, "a dry run changes nothing");
     let migrated = migrate(&[]);
-    assert_eq!((migrated.code, migrated.stdout.as_str()), (0, "takes 14 join tokens\n"), "{}", migrated.stderr);
+    assert_eq!((migrated.code, migrated.stdout.as_str()), (0, "takes 14 join_tokens\n"), "{}", migrated.stderr);
     assert_eq!(migrate(&[]).stdout, "the store has this version's schema\n");
     let checked = place.run(&["store", "check", "night"]);
     assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);

@@ -11,10 +11,7 @@ use std::{
 
 use telemetry::metrics::catalogue;
 
-use crate::{
-    agents::ASK,
-    process::{Place, Process, scenarios},
-};
+use crate::process::{Place, Process, scenarios};
 
 /// Slow enough that a worker can be killed in the middle, with prices, streams and a key that must not show.
 const SETTINGS: &str = "
@@ -253,23 +250,30 @@ fn results_wait_in_a_bounded_outbox_while_the_coordinator_hangs() {
     let place = Place::new();
     let mock = "kind: mock, mock: { latency: { ms: 5 }, tokens: { min: 20000, max: 20000 } }";
     place.write("gabfest.yaml", &format!("endpoints: {{ mock: {{ {mock} }} }}\n"));
-    place.write("ask.scenario.yaml", ASK);
+    // A trial is 3 MB, so those that the worker holds are more than the outbox takes.
+    let steps = "  - { input: go on, evaluations: [{ type: string_contains, value: a }] }\n".repeat(40);
+    let head = "name: long\ndescription: d\njudgment: { strategy: all_pass }\nrun:\n";
+    place.write("long.scenario.yaml", &format!("{head}{steps}"));
     let coordinator = Watched::start(&place, "coordinator", &["coordinator", "--listen", "127.0.0.1:0"]);
     let address = coordinator.address.clone().unwrap();
     let at = ["--coordinator", &address];
-    let worker = Watched::start(&place, "worker", &[&["worker", "--slots", "4", "--config", "gabfest.yaml"], &at[..]].concat());
-    let submit = ["submit", "ask.scenario.yaml", "--repeats", "400", "--run", "night"];
+    let worker =
+        Watched::start(&place, "worker", &[&["worker", "--slots", "4", "--config", "gabfest.yaml"], &at[..]].concat());
+    let submit = ["submit", "long.scenario.yaml", "--repeats", "12", "--run", "night"];
     assert_eq!(place.run(&[&submit[..], &at].concat()).code, 0);
-    wait_for(|| coordinator.read().sum("gabfest_trials_done", &[]) > 0.0, "the first trial");
+    wait_for(|| worker.read().sum("gabfest_turns_total", &[]) > 8.0, "the first turns");
     coordinator.process.signal("STOP");
     let outbox = || worker.read().sum("gabfest_worker_outbox_bytes", &[]);
-    wait_for(|| outbox() > f64::from(4 << 20), "results in the outbox");
+    wait_for(|| outbox() >= f64::from(16 << 20), "a full outbox");
+    let turns = || worker.read().sum("gabfest_turns_total", &[]);
+    std::thread::sleep(Duration::from_millis(300));
+    let full = turns();
     std::thread::sleep(Duration::from_secs(1));
-    // It is full at 16 MiB; the turns in flight then still end.
-    let most = outbox();
-    assert!(most < f64::from(17 << 20), "{most}");
+    close(turns(), full, "turns while the outbox is full");
+    // The turns in flight have ended.
+    assert!(outbox() < f64::from(17 << 20), "{}", outbox());
     coordinator.process.signal("CONT");
-    wait_for(|| coordinator.read().sum("gabfest_trials_done", &[]) >= 400.0, "the end of the run");
+    wait_for(|| coordinator.read().sum("gabfest_trials_done", &[]) >= 12.0, "the end of the run");
     wait_for(|| outbox() == 0.0, "an empty outbox");
     let page = coordinator.read();
     close(page.sum("gabfest_leases_lost_total", &[]), 0.0, "lost trials");
