@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::process::{Place, scenarios};
+use crate::{
+    fleet::eventually,
+    process::{Place, scenarios},
+};
 
 /// Replies that stream, and fail at times.
 const SETTINGS: &str = "
@@ -270,11 +273,7 @@ fn a_coordinator_deletes_old_runs_by_itself() {
     alter(&place, "data/gabfest.db", aged);
     let (mut coordinator, address) = serve(&["--older-than", "1d"]);
     let listed = || place.run(&["runs", "--coordinator", &address]).stdout;
-    let began = std::time::Instant::now();
-    while listed().contains("\nold ") {
-        assert!(began.elapsed().as_secs() < 30, "{}", listed());
-        std::thread::sleep(std::time::Duration::from_millis(200));
-    }
+    eventually(|| (!listed().contains("\nold ")).then_some(()));
     assert!(listed().contains("\nyoung "), "{}", listed());
     coordinator.signal("TERM");
     assert_eq!(coordinator.wait(std::time::Duration::from_secs(20)), 0);

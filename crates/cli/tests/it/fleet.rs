@@ -235,7 +235,7 @@ fn a_worker_that_breaks_what_others_play_is_quarantined() {
     assert_eq!(place.run(&["cancel", "r", "--drain", "--coordinator", &address]).code, 0);
 }
 
-fn eventually<T>(mut found: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(mut found: impl FnMut() -> Option<T>) -> T {
     for _ in 0..200 {
         if let Some(found) = found() {
             return found;
