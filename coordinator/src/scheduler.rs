@@ -21,7 +21,8 @@
 //! that comes back late changes nothing, whatever this scheduler believed about it meanwhile.
 //!
 //! [`new_lease`] answers claims, [`lost_lease`] notices lost workers, [`poison`] finds the trial that loses them,
-//! [`worker_quarantine`] the worker that breaks trials. [`run`] has the queues of one run, [`lanes`] the fresh trials of a load, [`session`] what one worker holds.
+//! [`worker_quarantine`] the worker that breaks trials. [`run`] has the queues of one run, [`lanes`] the fresh trials of a
+//! load, [`session`] what one worker holds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -133,7 +134,7 @@ impl Scheduler {
             Event::Released { session, trials, begun } => self.release(session, &trials, begun, now),
             Event::Ended { session, run, trials } => self.ended(session, &run, &trials, Run::end),
             Event::Again { session, run, trials } => self.ended(session, &run, &trials, Run::end_for_now),
-            Event::Played { session, broken } => self.played(session, &broken, now),
+            Event::Played { session, run, broken } => self.played(session, &run, &broken, now),
             Event::Left { session } => self.leave(session, now),
             Event::Tick => self.tick(now),
         }
@@ -198,6 +199,7 @@ impl Scheduler {
 
     fn cancel_run(&mut self, id: &RunId) {
         let Some(run) = self.runs.remove(id) else { return };
+        self.stop_comparing(id);
         for (number, session) in &mut self.sessions {
             let held = session.drop_run(id, *number);
             if !held.is_empty() {
@@ -322,6 +324,7 @@ impl Scheduler {
         let lost_attempts = run.lost_attempts;
         if let Some(state) = run.over(self.now) {
             self.runs.remove(id);
+            self.stop_comparing(id);
             self.actions.push(Action::Finish { run: id.clone(), state, lost_attempts });
         }
     }

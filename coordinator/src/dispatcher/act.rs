@@ -241,7 +241,7 @@ impl<S: Store> Dispatcher<S> {
         let committed = self.store.commit(&commit, at).await?;
         self.observers.metrics.committed(asked.elapsed());
         self.own = Some((session, sequence));
-        let by = Player { session, of: self.scheduler.connected() };
+        let by = Player { session, of: self.scheduler.players(&run) };
         if let Some(run) = self.runs.get_mut(&run).filter(|_| committed.counted.contains(&number)) {
             for EndedTrial { trial, .. } in &commit.ended {
                 run.count(trial, committed.past(number), by, &self.observers);

@@ -97,7 +97,7 @@ impl<S: Store> Dispatcher<S> {
             self.hear(Event::Again { session, run: commit.run.clone(), trials: committed.again }).await;
         }
         if !broken.is_empty() {
-            self.hear(Event::Played { session, broken }).await;
+            self.hear(Event::Played { session, run: commit.run.clone(), broken }).await;
         }
         self.stop_what_is_decided(&commit.run).await;
         if exhausted {
@@ -114,7 +114,7 @@ impl<S: Store> Dispatcher<S> {
     /// Adds what the store has counted to the numbers of the run in memory.
     async fn count(&mut self, commit: &Commit, committed: &Committed) -> Counted {
         let mut of = Counted::default();
-        let by = Player { session: commit.session, of: self.scheduler.connected() };
+        let by = Player { session: commit.session, of: self.scheduler.players(&commit.run) };
         if let Some(run) = self.runs.get_mut(&commit.run).filter(|_| !committed.duplicate) {
             run.spent(&commit.segment.spend);
             let was_hopeless = run.hopeless.is_some();

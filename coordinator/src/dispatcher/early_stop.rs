@@ -1,5 +1,5 @@
 //! Stops a run early if the first trials of an agent all fail in the same way: a wrong address or a missing key would fail
-//! all others too. If several workers are connected, two of them must have seen it: one may be cut off.
+//! all others too. If several workers play the run, two of them must have seen it: one may be cut off.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use record::{Blame, FailureKind, Trial, Verdict};
 const FIRST: u64 = 20;
 /// How many cases they must belong to, if the plan has as many: a broken scenario is no evidence about others.
 const CASES: usize = 2;
-/// How many workers must have played them, if as many are connected.
+/// How many workers must have played them, if as many play the run.
 const WORKERS: usize = 2;
 
 /// By agent; `None` for an agent that has answered, or fails in more than one way.
@@ -31,7 +31,7 @@ struct Alike {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Player {
     pub(super) session: u64,
-    /// How many workers are connected.
+    /// How many workers may get trials of the run.
     pub(super) of: usize,
 }
 

@@ -1,20 +1,27 @@
-//! How the last trials of a worker ended, and its quarantine.
+//! How the last trials of a worker ended, run by run, and its quarantine.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
-/// How many of its last trials say how a worker does.
+use scenario::RunId;
+
+/// How many of its last trials of a run say how a worker does.
 const LAST: usize = 100;
 /// A worker with fewer is not judged, unless all are broken.
 const ENOUGH: usize = 50;
-/// So many that are all broken are enough, too. A worker with fewer is not compared with.
+/// So many that are all broken are enough, too.
 pub(super) const FEW: usize = 10;
 
 /// How the last trials of a session ended, and what follows from that.
 #[derive(Debug, Default)]
 pub(super) struct Conduct {
-    /// Whether each was broken, and possibly by the worker; the oldest first.
-    last: VecDeque<bool>,
+    /// Of each run, whether each trial was broken, and possibly by the worker; the oldest first.
+    last: BTreeMap<RunId, VecDeque<bool>>,
     pub(super) quarantine: Option<Quarantine>,
+    /// Since when it waits until others can be compared with.
+    pub(super) held_back: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -29,7 +36,6 @@ pub(super) struct Quarantine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Allowance {
     Everything,
-    /// One trial, which decides.
     One,
     Nothing,
 }
@@ -45,33 +51,41 @@ impl Conduct {
         }
     }
 
-    pub(super) fn add(&mut self, broken: bool) {
-        self.last.push_back(broken);
-        if self.last.len() > LAST {
-            self.last.pop_front();
+    pub(super) fn add(&mut self, run: &RunId, broken: bool) {
+        let last = self.last.entry(run.clone()).or_default();
+        last.push_back(broken);
+        if last.len() > LAST {
+            last.pop_front();
         }
     }
 
-    /// How many there are, up to [`LAST`].
-    pub(super) fn count(&self) -> u64 {
-        self.last.len() as u64
+    pub(super) fn forget(&mut self, run: &RunId) {
+        self.last.remove(run);
     }
 
-    pub(super) fn broken(&self) -> u64 {
-        self.last.iter().filter(|broken| **broken).count() as u64
+    /// The broken ones of its last trials of the run, and how many there are.
+    pub(super) fn counts(&self, run: &RunId) -> (u64, u64) {
+        let last = || self.last.get(run).into_iter().flatten();
+        (last().filter(|broken| **broken).count() as u64, last().count() as u64)
     }
 
     /// Broken trials of a hundred, if there are enough of them.
-    pub(super) fn rate(&self, enough: usize) -> Option<u64> {
-        (self.last.len() >= enough).then(|| self.broken() * 100 / self.count().max(1))
+    pub(super) fn rate(&self, run: &RunId, enough: usize) -> Option<u64> {
+        let (broken, of) = self.counts(run);
+        (of >= enough as u64).then(|| broken * 100 / of.max(1))
     }
 
-    pub(super) fn breaks_all(&self) -> bool {
-        self.rate(FEW) == Some(100)
+    /// The runs of which it has broken all of its last trials.
+    pub(super) fn breaks_all_of(&self) -> Vec<RunId> {
+        self.last.keys().filter(|run| self.breaks_all(run)).cloned().collect()
     }
 
-    /// The same rate of a worker that may be judged.
-    pub(super) fn judged(&self) -> Option<u64> {
-        self.rate(if self.breaks_all() { FEW } else { ENOUGH })
+    fn breaks_all(&self, run: &RunId) -> bool {
+        self.rate(run, FEW) == Some(100)
+    }
+
+    /// By how many trials of the run it may be judged.
+    pub(super) fn enough(&self, run: &RunId) -> usize {
+        if self.breaks_all(run) { FEW } else { ENOUGH }
     }
 }

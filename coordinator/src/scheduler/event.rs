@@ -79,7 +79,7 @@ pub enum Event {
         session: u64,
         held: Option<Vec<Held>>,
     },
-    /// `number` increases by one; a repeated number gets the same grant.
+    /// `number` increases by one; a repeated number gets what the session still holds of the same grant.
     Claimed {
         session: u64,
         number: u64,
@@ -115,6 +115,7 @@ pub enum Event {
     /// The store has these ended trials of the worker. `broken`: whether each was broken, and possibly by the worker.
     Played {
         session: u64,
+        run: RunId,
         broken: Vec<bool>,
     },
     /// The worker is done.

@@ -72,7 +72,7 @@ impl Scheduler {
 
     /// A load begins when the first worker that can play it claims.
     fn begin_loads(&mut self, number: u64, now: Duration) {
-        let Some(session) = self.sessions.get(&number) else { return };
+        let Some(session) = self.sessions.get(&number).filter(|session| session.takes_part()) else { return };
         for (id, run) in self.runs.iter_mut().filter(|(_, run)| run.takes_more() && session.can_play(run)) {
             let workers =
                 self.sessions.values().filter(|session| session.takes_part() && session.can_play(run)).count();
@@ -99,7 +99,10 @@ impl Scheduler {
         let Some(session) = self.sessions.get(&number) else { return Vec::new() };
         let (want, ahead) = (u64::from(wanted.trials).min(most), u64::from(wanted.ahead).min(most));
         if allowance == Allowance::One {
-            let leased = self.lease_healthy(number, want, u64::from(wanted.idle), ahead, now);
+            let mut leased = self.lease_healthy(number, want, u64::from(wanted.idle), 0, now);
+            if leased.is_empty() {
+                leased = self.lease_healthy(number, 0, 0, ahead, now);
+            }
             self.on_probation(number, !leased.is_empty());
             return leased;
         }

@@ -18,7 +18,14 @@ impl Scheduler {
         self.sessions.values().filter(|session| session.is_open()).count()
     }
 
-    /// Those of them in quarantine.
+    /// Workers that may get trials of the run.
+    #[must_use]
+    pub fn players(&self, run: &RunId) -> usize {
+        let Some(run) = self.runs.get(run) else { return 0 };
+        self.sessions.values().filter(|session| session.takes_part() && session.can_play(run)).count()
+    }
+
+    /// Connected sessions in quarantine.
     #[must_use]
     pub fn quarantined(&self) -> usize {
         self.sessions.values().filter(|session| session.is_open() && session.conduct.is_quarantined()).count()

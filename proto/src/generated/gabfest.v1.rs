@@ -278,7 +278,7 @@ pub struct Held {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Claim {
-    /// Increases by one. The same number gets the same grant again.
+    /// Increases by one. The same number gets what the worker still holds of the same grant.
     #[prost(uint64, tag = "1")]
     pub number: u64,
     #[prost(uint32, tag = "2")]

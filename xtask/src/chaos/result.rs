@@ -113,9 +113,10 @@ impl Results {
     pub(crate) fn of_points(seed: u64, store: Store) -> Self {
         let (fleet, flags) = match store {
             Store::Sqlite => ("80 trials with a budget, 2 workers with 4 slots, SQLite", ""),
-            Store::Postgres => {
-                ("80 trials with a budget, two coordinators on PostgreSQL, 5 workers with 8 slots", " --store postgres")
-            }
+            Store::Postgres => (
+                "120 trials with a budget, two coordinators on PostgreSQL, 5 workers with 8 slots",
+                " --store postgres",
+            ),
         };
         let what = format!(
             "{fleet}, the mock as agent behind a socket. In each run one process crashes at a named point of its code, at the \

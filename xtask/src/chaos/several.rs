@@ -5,7 +5,10 @@ mod fleet;
 mod ledger;
 mod outcome;
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, ensure};
 use rustix::process::Signal;
@@ -38,6 +41,7 @@ const AGAIN: Duration = Duration::from_millis(300);
 const LATE: Duration = Duration::from_secs(60);
 /// More would leave a run of 5,000 trials no time to go on between them.
 const MOST_KILLS_OF_A_RUN: u32 = 30;
+const MOST_PAUSES_OF_A_RUN: u32 = 10;
 /// Watchers that ended for another reason than the end of the run.
 const WATCHERS: u32 = 3;
 
@@ -49,14 +53,16 @@ pub(super) fn run(chaos: &Chaos, place: &Place) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::new(chaos, &calm);
     outcome.announce();
     let mut round = 0;
-    // The kills that one run does not take are left to the next one.
-    while outcome.kills() < chaos.kills && outcome.broken.is_empty() && round < 2 + chaos.kills / 5 {
+    // What one run does not take is left to the next one.
+    let is_done = |outcome: &Outcome| outcome.kills() >= chaos.kills && outcome.pauses() >= chaos.pauses;
+    while !is_done(&outcome) && outcome.broken.is_empty() && round < 2 + (chaos.kills + chaos.pauses) / 5 {
         round += 1;
-        let kills = (chaos.kills - outcome.kills()).min(MOST_KILLS_OF_A_RUN);
-        disturbed(chaos, place, &calm, (round, kills), &mut outcome)?;
+        let kills = chaos.kills.saturating_sub(outcome.kills()).min(MOST_KILLS_OF_A_RUN);
+        let pauses = chaos.pauses.saturating_sub(outcome.pauses()).min(MOST_PAUSES_OF_A_RUN);
+        disturbed(chaos, place, &calm, (round, kills, pauses), &mut outcome)?;
     }
-    if outcome.kills() < chaos.kills {
-        outcome.broken.push(format!("only {} kills struck", outcome.kills()));
+    if !is_done(&outcome) {
+        outcome.broken.push(format!("only {} kills and {} pauses struck", outcome.kills(), outcome.pauses()));
     }
     Ok(outcome)
 }
@@ -102,13 +108,14 @@ struct Play<'f, 'p> {
     began: Instant,
     /// When the coordinator in charge was killed, until another one is in charge.
     vacant: Option<Instant>,
+    hangs: BTreeSet<Target>,
 }
 
 fn disturbed(
     chaos: &Chaos,
     place: &Place,
     calm: &Calm,
-    (round, kills): (u32, u32),
+    (round, kills, pauses): (u32, u32, u32),
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
     let budget = calm.cost * times(chaos);
@@ -119,8 +126,6 @@ fn disturbed(
     fleet.accepted(&mut watcher)?;
     let mut chance = Chance::new(chaos.seed, u64::from(round));
     let mut agenda = script(&mut chance, kills, calm.took);
-    // All in the first run.
-    let pauses = if round == 1 { chaos.pauses } else { 0 };
     agenda.extend(hangs(&mut chance, pauses, calm.took));
     let began = (submitted, now());
     finish(chaos, fleet, watcher, agenda, began, (calm, budget), outcome)
@@ -136,7 +141,7 @@ fn finish(
     (calm, budget): (&Calm, f64),
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
-    let mut play = Play { fleet: &mut fleet, agenda, began, vacant: None };
+    let mut play = Play { fleet: &mut fleet, agenda, began, vacant: None, hangs: BTreeSet::new() };
     let ended = play.until_the_end(watcher, submitted, calm, outcome)?;
     outcome.crashes += fleet.crashes();
     outcome.broken.extend(fleet.panics());
@@ -258,10 +263,11 @@ impl Play<'_, '_> {
                 Act::Start(target) => self.fleet.start_one(target)?,
                 Act::Hang(target, time) => {
                     let was_in_charge = self.fleet.in_charge() == Some(target);
-                    if !self.fleet.signal(target, Signal::STOP) {
+                    if self.hangs.contains(&target) || !self.fleet.signal(target, Signal::STOP) {
                         self.later(AGAIN, Act::Hang(target, time));
                         continue;
                     }
+                    self.hangs.insert(target);
                     *outcome.hung.entry(target).or_default() += 1;
                     if was_in_charge && time > REPLACED_AFTER && self.fleet.has_database() {
                         self.vacant = Some(now());
@@ -269,6 +275,7 @@ impl Play<'_, '_> {
                     self.later(time, Act::Wake(target));
                 }
                 Act::Wake(target) => {
+                    self.hangs.remove(&target);
                     self.fleet.signal(target, Signal::CONT);
                 }
                 Act::Stop(target) => {

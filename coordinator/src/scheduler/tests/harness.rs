@@ -133,7 +133,7 @@ impl Harness {
     pub(super) fn play(&mut self, session: u64, trials: Range<u64>, broken: u64) -> Vec<Action> {
         let broken = (0..trials.end - trials.start).map(|index| index < broken).collect();
         self.end(session, trials);
-        self.on(Event::Played { session, broken })
+        self.on(Event::Played { session, run: run("a"), broken })
     }
 
     /// The worker is gone.

@@ -1,5 +1,7 @@
 //! A worker that breaks far more trials than others gets nothing new, and one trial to show that it is well again.
 
+use store::Recovered;
+
 use super::{
     super::{Action, Event},
     harness::{Harness, a, held, run},
@@ -24,12 +26,12 @@ fn quarantined(session: u64, broken: u64, of: u64) -> Action {
 #[test]
 fn a_worker_that_breaks_far_more_than_the_others_gets_nothing_new() {
     let mut harness = Harness::new(10_000, 3);
-    plays(&mut harness, 2, 10, 0);
-    plays(&mut harness, 3, 10, 10);
+    plays(&mut harness, 2, 50, 0);
+    plays(&mut harness, 3, 50, 10);
     plays(&mut harness, 1, 1, 0);
     assert_eq!(plays(&mut harness, 1, 48, 1), [], "49 are too few, if one is well");
     let waiting = harness.claim(1, 4);
-    let actions = harness.on(Event::Played { session: 1, broken: vec![true] });
+    let actions = harness.on(Event::Played { session: 1, run: run("a"), broken: vec![true] });
     let stop = Action::Stop { session: 1, run: run("a"), drain: true };
     assert_eq!(actions, [quarantined(1, 49, 50), stop], "what waits there comes back");
     let (_, trials, epoch) = waiting[0].clone();
@@ -83,6 +85,40 @@ fn a_worker_that_has_broken_all_waits_until_others_have_played() {
     }
     assert_ne!(harness.claim(1, 1), []);
     assert_ne!(harness.claim(2, 1), []);
+    // It waits for ever for nobody.
+    let mut harness = Harness::new(1_000, 2);
+    plays(&mut harness, 1, 100, 1);
+    assert_eq!(harness.claim(1, 8), []);
+    rest(&mut harness);
+    assert_eq!(harness.claim(1, 8), [a(10..11, 1)], "one trial after the pause");
+    assert_eq!(harness.claim(1, 8), []);
+}
+
+/// Five minutes with heartbeats.
+fn rest(harness: &mut Harness) {
+    for _ in 0..30 {
+        harness.wait(10.0);
+        harness.heartbeat(1, vec![]);
+        harness.heartbeat(2, vec![]);
+    }
+}
+
+/// What the workers play may differ: the scenarios of one run are no evidence about another one.
+#[test]
+fn workers_are_compared_within_a_run() {
+    let mut harness = Harness::new(1_000, 2);
+    harness.start("b", 1_000, Recovered::default());
+    for _ in 0..60 {
+        for session in [1, 2] {
+            for (name, trials, _) in harness.claim(session, 2) {
+                // Everything of one run is broken.
+                let broken = trials.clone().map(|_| name == "b").collect();
+                harness.on(Event::Ended { session, run: run(&name), trials: trials.collect() });
+                assert_eq!(harness.on(Event::Played { session, run: run(&name), broken }), [], "{session} {name}");
+            }
+        }
+    }
+    assert_eq!(harness.scheduler.quarantined(), 0);
 }
 
 #[test]
@@ -91,13 +127,6 @@ fn one_good_trial_after_five_minutes_ends_the_quarantine() {
         let mut harness = Harness::new(10_000, 2);
         plays(&mut harness, 2, 20, 0);
         assert_eq!(plays(&mut harness, 1, 60, 1), [quarantined(1, 10, 10)]);
-        let rest = |harness: &mut Harness| {
-            for _ in 0..30 {
-                harness.wait(10.0);
-                harness.heartbeat(1, vec![]);
-                harness.heartbeat(2, vec![]);
-            }
-        };
         harness.wait(10.0);
         assert_eq!(harness.claim(1, 8), []);
         rest(&mut harness);
@@ -120,6 +149,8 @@ fn the_last_worker_plays_in_spite_of_its_quarantine() {
     let mut harness = Harness::new(10_000, 2);
     plays(&mut harness, 2, 20, 0);
     assert_eq!(plays(&mut harness, 1, 60, 1), [quarantined(1, 10, 10)]);
+    harness.on(Event::Disconnected { session: 2 });
+    assert_eq!(harness.claim(1, 8), [], "the other one may be back in a moment");
     harness.lose(2);
     harness.heartbeat(1, vec![]);
     assert_ne!(harness.claim(1, 8), [], "nobody else is there");

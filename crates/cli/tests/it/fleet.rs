@@ -232,6 +232,8 @@ fn a_worker_that_breaks_what_others_play_is_quarantined() {
     let ended = || place.run(&["runs", "--coordinator", &address]).stdout;
     let first = ended();
     eventually(|| Some(ended()).filter(|now| *now != first));
+    let idles = |line: &str| line.starts_with("broken") && line.ends_with("nothing, in quarantine");
+    assert!(list().lines().any(idles), "{}", list());
     assert_eq!(place.run(&["cancel", "r", "--drain", "--coordinator", &address]).code, 0);
 }
 

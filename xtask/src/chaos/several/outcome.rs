@@ -96,8 +96,12 @@ impl Outcome {
         }
     }
 
+    pub(super) fn pauses(&self) -> u32 {
+        self.hung.values().sum()
+    }
+
     fn hung(&self) -> String {
-        match self.hung.values().sum::<u32>() {
+        match self.pauses() {
             0 => "none".to_owned(),
             count => format!("{count} ({})", each(&self.hung)),
         }

@@ -108,6 +108,22 @@ async fn what_is_held_starts_nothing() {
     }
 }
 
+/// Nothing of the process runs while its time is over.
+#[tokio::test(start_paused = true)]
+async fn nothing_starts_after_the_time_for_which_it_may() {
+    for limit in [limit(0, 0, 0, 0), limit(60_000, 0, 0, 0), limit(0, 0, 4, 0)] {
+        limit.lapse_at(Instant::now() + Duration::from_secs(20));
+        assert_eq!(starts(&limit, 1, 1, 1, Duration::ZERO).await, [Duration::ZERO]);
+        tokio::time::advance(Duration::from_secs(32)).await;
+        let renews = async {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            limit.lapse_at(Instant::now() + Duration::from_secs(20));
+        };
+        let (starts, ()) = tokio::join!(starts(&limit, 2, 1, 1, Duration::ZERO), renews);
+        assert!(starts.iter().all(|at| at.as_secs() == 3), "{starts:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_pause_holds_everybody() {
     for limit in [limit(0, 0, 0, 0), limit(60_000, 0, 0, 0), limit(0, 60_000_000, 4, 0)] {
