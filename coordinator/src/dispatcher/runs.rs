@@ -74,6 +74,11 @@ impl<S: Store> Dispatcher<S> {
         }
         let decisions = self.store.recover(run).await?.decisions;
         if let Some(why) = Self::refuses_budget(&row, &decisions, max_cost) {
+            // A store that failed may have kept a decision, and its watchers hear of it here.
+            if let Some(active) = self.runs.get_mut(run).filter(|active| !active.is_running()) {
+                active.decisions = decisions;
+                self.publish(run);
+            }
             return Err(Error::Refused(why));
         }
         let mut again = 0;
