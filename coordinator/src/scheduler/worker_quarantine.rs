@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_secs(300);
 impl Scheduler {
     /// The store has these trials of the session. `broken`: which of them were broken, and possibly by the worker.
     pub(super) fn played(&mut self, number: u64, run: &RunId, broken: &[bool], now: Duration) {
-        // The report of the run may be what they ended.
+        // They may have ended the run, and then nobody is judged by it.
         let goes_on = self.runs.contains_key(run);
         let Some(session) = self.sessions.get_mut(&number) else { return };
         match &mut session.conduct.quarantine {
@@ -37,7 +37,7 @@ impl Scheduler {
                 return;
             }
             Some(quarantine) if quarantine.on_probation && !broken.is_empty() => return self.trust(number),
-            // They had begun before, or nobody compares them any more.
+            // They had begun before the quarantine, or ended the run.
             _ => return,
         }
         if self.is_worse_than_others(number, run) {

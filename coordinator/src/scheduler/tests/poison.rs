@@ -127,8 +127,7 @@ fn suspects_that_had_not_begun_stay_together() {
     harness.brings_down(2, 8);
     harness.wait(10.0);
     harness.join(3);
-    harness.claims += 1;
-    assert_eq!(harness.claim_with(3, 8, 2), [a(0..8, 3)]);
+    assert_eq!(harness.claim_with_idle(3, 8, 2), [a(0..8, 3)]);
     harness.lose(3);
     harness.join(4);
     let mut leased = Vec::new();
@@ -145,8 +144,7 @@ fn a_trial_that_never_says_that_it_has_begun_is_a_suspect_in_the_end() {
     let mut harness = Harness::new(9, 0);
     for session in 1..=4 {
         harness.join(session);
-        harness.claims += 1;
-        assert_eq!(harness.claim_with(session, 1, 0), [a(0..1, session as u32)]);
+        assert_eq!(harness.claim_with_idle(session, 1, 0), [a(0..1, session as u32)]);
         harness.lose(session);
     }
     harness.join(5);

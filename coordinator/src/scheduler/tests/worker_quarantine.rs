@@ -85,7 +85,7 @@ fn a_worker_that_has_broken_all_waits_until_others_have_played() {
     }
     assert_ne!(harness.claim(1, 1), []);
     assert_ne!(harness.claim(2, 1), []);
-    // It waits for ever for nobody.
+    // It does not wait for ever.
     let mut harness = Harness::new(1_000, 2);
     plays(&mut harness, 1, 100, 1);
     assert_eq!(harness.claim(1, 8), []);
