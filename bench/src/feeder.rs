@@ -141,7 +141,7 @@ impl Feeder {
             Order::Fenced(_) => anyhow::bail!("conversations were taken away"),
             Order::Stop(_) => anyhow::bail!("the run was stopped"),
             Order::Welcome(_) | Order::Renewed(_) | Order::Received(_) | Order::Share(_) | Order::Funds(_) => {}
-            Order::Day(_) | Order::Pause(_) => {}
+            Order::Day(_) | Order::Pause(_) | Order::Learned(_) => {}
         }
         Ok(())
     }

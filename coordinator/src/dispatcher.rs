@@ -277,6 +277,7 @@ impl<S: Store> Dispatcher<S> {
         let Capacity { agents, slots, .. } = worker;
         let stream = self.links.open(session, orders, wanted, acknowledged, slots);
         self.shares.opened(session, slots);
+        self.endpoints.opened(session);
         self.links.send(session, Order::Welcome { acknowledged, heard: self.now() });
         self.returns_to_money(session);
         self.hear(Event::Connected { session, agents, slots }).await;

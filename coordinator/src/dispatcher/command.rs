@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use record::{Tally, Usd, runner::Sample, summary::RunState};
+use record::{Tally, Usd, named_limits::NamedLimits, runner::Sample, summary::RunState};
 use scenario::{Digest, Plan, RunId, load::RateChange};
 use statistics::sequential::suite::Suite;
 use store::{Commit, Lease, RunRow};
@@ -247,6 +247,11 @@ pub(crate) enum Order {
     Pause {
         limit: String,
         pause: Duration,
+    },
+    /// The provider's limits that the workers have learned together.
+    Learned {
+        limit: String,
+        named: NamedLimits,
     },
     /// What it got of the requests of a day.
     Day {

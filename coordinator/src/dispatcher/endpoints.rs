@@ -1,7 +1,9 @@
-//! What workers say of the endpoints behind their limits: episodes of throttling, which pause all workers, and open circuit
-//! breakers, which runs wait for.
+//! What workers say of the endpoints behind their limits: episodes of throttling, which pause all workers, open circuit
+//! breakers, which runs wait for, and the limits that the provider names, which all workers keep to.
 
 use std::{collections::BTreeMap, time::Duration};
+
+use record::named_limits::{LimitOf, NamedLimits};
 
 use super::limit_words::Health;
 
@@ -23,6 +25,12 @@ struct Endpoint {
     pause_until: Duration,
     /// By session: why it does not call.
     closed: BTreeMap<u64, String>,
+    /// By session: the provider's limits that it has seen lately.
+    named: BTreeMap<u64, NamedLimits>,
+    /// The lowest of them, and what was seen before where nobody has seen any lately.
+    learned: NamedLimits,
+    /// By session: what its stream was told of that.
+    told: BTreeMap<u64, NamedLimits>,
 }
 
 /// What follows from a worker's word.
@@ -39,7 +47,31 @@ impl Endpoints {
         for endpoint in self.0.values_mut() {
             endpoint.episodes.remove(&session);
             endpoint.closed.remove(&session);
+            endpoint.named.remove(&session);
+            endpoint.told.remove(&session);
         }
+    }
+
+    /// What an earlier stream was told may not have arrived.
+    pub(super) fn opened(&mut self, session: u64) {
+        for endpoint in self.0.values_mut() {
+            endpoint.told.remove(&session);
+        }
+    }
+
+    /// What the workers have learned together.
+    pub(super) fn learned(&self, limit: &str) -> NamedLimits {
+        self.0.get(limit).map(|endpoint| endpoint.learned.clone()).unwrap_or_default()
+    }
+
+    /// The sessions with this limit that do not know yet what was learned. From now on they do.
+    pub(super) fn untold(&mut self, limit: &str) -> Vec<u64> {
+        let Some(endpoint) = self.0.get_mut(limit).filter(|endpoint| !endpoint.learned.is_empty()) else {
+            return Vec::new();
+        };
+        let Endpoint { named, learned, told, .. } = endpoint;
+        let mut is_untold = |session: &u64| told.insert(*session, learned.clone()).as_ref() != Some(learned);
+        named.keys().copied().filter(|session| is_untold(session)).collect()
     }
 
     /// The endpoints that workers wait for, each with a reason.
@@ -66,6 +98,12 @@ impl Endpoints {
             Some(reason) => drop(endpoint.closed.insert(session, reason.clone())),
             None => drop(endpoint.closed.remove(&session)),
         }
+        endpoint.named.insert(session, health.named.clone());
+        for of in [LimitOf::Requests, LimitOf::Tokens, LimitOf::InputTokens, LimitOf::OutputTokens] {
+            if let Some(lowest) = endpoint.named.values().filter_map(|named| named.get(&of)).min() {
+                endpoint.learned.insert(of, *lowest);
+            }
+        }
         News { pauses, closes: was_open && !endpoint.closed.is_empty() }
     }
 }
@@ -75,7 +113,7 @@ mod tests {
     use super::*;
 
     fn throttled(episodes: u64, seconds: u64) -> Health {
-        Health { episodes, pause: Duration::from_secs(seconds), closed: None }
+        Health { episodes, pause: Duration::from_secs(seconds), ..Health::default() }
     }
 
     #[test]
@@ -104,5 +142,27 @@ mod tests {
         assert_eq!(endpoints.closed().as_deref(), Some("judge: b"));
         endpoints.over(2);
         assert_eq!(endpoints.closed(), None);
+    }
+
+    #[test]
+    fn all_workers_hear_the_lowest_limit_that_one_has_seen_lately() {
+        let mut endpoints = Endpoints::default();
+        let mut heard = |session, requests: Option<u64>| {
+            let named: NamedLimits = requests.into_iter().map(|limit| (LimitOf::Requests, limit)).collect();
+            endpoints.hear(session, "judge", &Health { named, ..Health::default() }, Duration::ZERO);
+            let untold = endpoints.untold("judge");
+            (untold, endpoints.learned("judge").get(&LimitOf::Requests).copied())
+        };
+        assert_eq!(heard(1, None), (vec![], None));
+        assert_eq!(heard(3, None), (vec![], None));
+        assert_eq!(heard(1, Some(100)), (vec![1, 3], Some(100)));
+        assert_eq!(heard(2, Some(100)), (vec![2], Some(100)), "the others know it");
+        assert_eq!(heard(2, Some(100)), (vec![], Some(100)), "no news");
+        assert_eq!(heard(2, Some(60)), (vec![1, 2, 3], Some(60)));
+        assert_eq!(heard(2, Some(200)), (vec![1, 2, 3], Some(100)), "the first has seen 100 lately");
+        assert_eq!(heard(1, None), (vec![1, 2, 3], Some(200)), "no longer");
+        assert_eq!(heard(2, None), (vec![], Some(200)), "nobody has seen another one since");
+        endpoints.opened(2);
+        assert_eq!(endpoints.untold("judge"), [2], "the new stream");
     }
 }

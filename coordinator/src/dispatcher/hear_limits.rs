@@ -1,4 +1,5 @@
-//! Hears what workers say of limits: requests of a day, episodes of throttling, and open circuit breakers.
+//! Hears what workers say of limits: requests of a day, episodes of throttling, open circuit breakers, and limits that the
+//! provider names.
 
 use std::time::Duration;
 
@@ -54,6 +55,10 @@ impl<S: Store> Dispatcher<S> {
             for other in self.links.sessions().into_iter().filter(|other| *other != session) {
                 self.links.send(other, Order::Pause { limit: limit.to_owned(), pause: health.pause });
             }
+        }
+        for other in self.endpoints.untold(limit) {
+            let named = self.endpoints.learned(limit);
+            self.links.send(other, Order::Learned { limit: limit.to_owned(), named });
         }
         let running: Vec<RunId> =
             self.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect();

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use record::named_limits::NamedLimits;
+
 /// What a worker says of its requests of a day. Sums of one session and one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DayWord {
@@ -34,4 +36,6 @@ pub(crate) struct Health {
     pub(crate) pause: Duration,
     /// Why the worker's circuit breaker is open; `None`: it is not.
     pub(crate) closed: Option<String>,
+    /// The provider's limits that its answers have named lately.
+    pub(crate) named: NamedLimits,
 }

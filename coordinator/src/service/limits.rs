@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use proto::v1;
+use record::named_limits::{LimitOf, NamedLimits};
 
 use crate::dispatcher::{
     command::{LimitWord, Message},
@@ -26,10 +27,10 @@ pub(super) fn read(said: v1::Limits) -> Message {
     }
     let day = |v1::Day { most, day, got, returned, wanted }| DayWord { most, day, got, returned, wanted };
     let limit = |limit: v1::Limit| {
-        let v1::Limit { name, day: of_day, part, calls, concurrency, episodes, pause_millis, closed } = limit;
+        let v1::Limit { name, day: of_day, part, calls, concurrency, episodes, pause_millis, closed, named } = limit;
         let pause = Duration::from_millis(pause_millis.min(LONGEST_PAUSE_MILLIS));
         let closed = Some(closed).filter(|reason| !reason.is_empty()).map(|reason| text(&reason));
-        let health = Health { episodes, pause, closed };
+        let health = Health { episodes, pause, closed, named: named_from_wire(named.unwrap_or_default()) };
         let demand = Demand { part: part.min(WHOLE), calls, concurrency };
         LimitWord { name, demand, health, day: of_day.map(day) }
     };
@@ -48,6 +49,28 @@ fn text(reason: &str) -> String {
 
 pub(super) fn pause_to_wire(limit: String, pause: Duration) -> v1::Pause {
     v1::Pause { limit, millis: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX) }
+}
+
+pub(super) fn learned_to_wire(limit: String, named: &NamedLimits) -> v1::Learned {
+    let number = |of| named.get(&of).copied().unwrap_or(0);
+    let named = v1::NamedLimits {
+        requests: number(LimitOf::Requests),
+        tokens: number(LimitOf::Tokens),
+        input_tokens: number(LimitOf::InputTokens),
+        output_tokens: number(LimitOf::OutputTokens),
+    };
+    v1::Learned { limit, named: Some(named) }
+}
+
+fn named_from_wire(named: v1::NamedLimits) -> NamedLimits {
+    let v1::NamedLimits { requests, tokens, input_tokens, output_tokens } = named;
+    let all = [
+        (LimitOf::Requests, requests),
+        (LimitOf::Tokens, tokens),
+        (LimitOf::InputTokens, input_tokens),
+        (LimitOf::OutputTokens, output_tokens),
+    ];
+    all.into_iter().filter(|(_, limit)| *limit > 0).collect()
 }
 
 pub(super) fn taken(v1::Share { parts, limit, calls, .. }: v1::Share) -> Message {

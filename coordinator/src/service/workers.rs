@@ -224,6 +224,7 @@ fn order_to_wire(order: Order, now: impl Fn() -> Duration) -> v1::CoordinatorMes
             down::Body::Funds(v1::Funds { run: run.as_str().to_owned(), granted, short, used_up })
         }
         Order::Pause { limit, pause } => down::Body::Pause(limits::pause_to_wire(limit, pause)),
+        Order::Learned { limit, named } => down::Body::Learned(limits::learned_to_wire(limit, &named)),
         Order::Day { limit, grant } => down::Body::Day(limits::day_to_wire(limit, grant)),
         Order::Goodbye { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: true }),
         Order::Fenced { trials } => down::Body::Fenced(v1::Fenced { trials: held_to_wire(trials) }),

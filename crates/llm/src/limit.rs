@@ -1,7 +1,7 @@
 //! Rate limits: the requests and tokens a minute, the requests a day and the concurrent calls that an endpoint allows.
 //!
 //! A [`Limiter`] belongs to one endpoint and is shared by all its callers. It gives a [`Permit`] for each call and
-//! measures the rate-limit wait. It learns the limits of a minute that a provider names in its answers. [`Limited`] is the
+//! measures the rate-limit wait. It learns the limits of a minute that a provider names in its answers, or that another worker has learned. [`Limited`] is the
 //! layer that takes a permit for each try. Where several workers call one endpoint, each uses its [`Share`] of the limits.
 
 mod adaptive;
@@ -13,6 +13,7 @@ mod day;
 mod episodes;
 mod health;
 mod layer;
+mod learned;
 mod limiter;
 mod settings;
 mod share;

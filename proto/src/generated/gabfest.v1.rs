@@ -160,6 +160,23 @@ pub struct Limit {
     /// Why the worker does not call the endpoint: its circuit breaker is open. Empty: it is closed.
     #[prost(string, tag = "8")]
     pub closed: ::prost::alloc::string::String,
+    /// The provider's limits that answers to this worker have named within the last minute.
+    #[prost(message, optional, tag = "9")]
+    pub named: ::core::option::Option<NamedLimits>,
+}
+/// A provider's limits of a minute; 0: none is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NamedLimits {
+    #[prost(uint64, tag = "1")]
+    pub requests: u64,
+    /// Input and output together.
+    #[prost(uint64, tag = "2")]
+    pub tokens: u64,
+    /// Without what was read from a cache.
+    #[prost(uint64, tag = "3")]
+    pub input_tokens: u64,
+    #[prost(uint64, tag = "4")]
+    pub output_tokens: u64,
 }
 /// A worker's requests of a day. Sums of one session and one day, which only grow. What a worker has got counts as used until
 /// it is returned.
@@ -343,7 +360,7 @@ pub struct Leave {}
 pub struct CoordinatorMessage {
     #[prost(
         oneof = "coordinator_message::Body",
-        tags = "1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14"
+        tags = "1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15"
     )]
     pub body: ::core::option::Option<coordinator_message::Body>,
 }
@@ -377,6 +394,8 @@ pub mod coordinator_message {
         Day(super::DayGrant),
         #[prost(message, tag = "14")]
         Pause(super::Pause),
+        #[prost(message, tag = "15")]
+        Learned(super::Learned),
     }
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -453,6 +472,14 @@ pub struct Pause {
     pub limit: ::prost::alloc::string::String,
     #[prost(uint64, tag = "2")]
     pub millis: u64,
+}
+/// The provider's limits that the workers have learned together.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Learned {
+    #[prost(string, tag = "1")]
+    pub limit: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "2")]
+    pub named: ::core::option::Option<NamedLimits>,
 }
 /// What the worker got of the requests of a day.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -1,8 +1,11 @@
 //! What the worker says of its limits, and what it hears of them.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU64, sync::Arc, time::Duration};
 
-use llm::limit::{DayGrant, DayWord, Demand, Share};
+use llm::{
+    Allowed,
+    limit::{DayGrant, DayWord, Demand, Share},
+};
 use proto::v1::{self, worker_message::Body as Word};
 use tokio::{sync::Notify, time::Instant};
 
@@ -74,7 +77,8 @@ impl Session<'_> {
             let pause_millis = said.map_or_else(|| millis(episode.pause), |said| said.pause_millis);
             let closed = limit.closed_to_new().unwrap_or_default();
             let (name, episodes) = (name.to_owned(), episode.count);
-            let now = v1::Limit { name, day, part, calls, concurrency, episodes, pause_millis, closed };
+            let named = Some(limit.named_lately()).filter(|named| *named != Allowed::default()).map(named_to_wire);
+            let now = v1::Limit { name, day, part, calls, concurrency, episodes, pause_millis, closed, named };
             if self.limits.0.get(limit.name()) != Some(&now) {
                 self.limits.0.insert(limit.name().to_owned(), now.clone());
                 changed.push(now);
@@ -94,6 +98,12 @@ impl Session<'_> {
     /// Another worker saw that an endpoint throttles.
     pub(super) fn pause(&self, v1::Pause { limit, millis }: &v1::Pause) {
         self.executor.limits_named(limit).for_each(|limit| limit.throttled_elsewhere(Duration::from_millis(*millis)));
+    }
+
+    /// The workers have learned limits of the provider.
+    pub(super) fn adopt(&self, v1::Learned { limit, named }: &v1::Learned) {
+        let named = named_from_wire(named.unwrap_or_default());
+        self.executor.limits_named(limit).for_each(|limit| limit.adopt(named));
     }
 
     /// A new share holds at once. Other workers get what this one no longer uses once it is confirmed.
@@ -149,6 +159,24 @@ impl Session<'_> {
 fn day_to_wire(word: DayWord) -> v1::Day {
     let DayWord { most, day, got, returned, wanted } = word;
     v1::Day { most, day, got, returned, wanted }
+}
+
+fn named_to_wire(named: Allowed) -> v1::NamedLimits {
+    let number = |limit: Option<NonZeroU64>| limit.map_or(0, NonZeroU64::get);
+    let Allowed { requests, tokens, input_tokens, output_tokens } = named;
+    v1::NamedLimits {
+        requests: number(requests),
+        tokens: number(tokens),
+        input_tokens: number(input_tokens),
+        output_tokens: number(output_tokens),
+    }
+}
+
+fn named_from_wire(named: v1::NamedLimits) -> Allowed {
+    let v1::NamedLimits { requests, tokens, input_tokens, output_tokens } = named;
+    let [requests, tokens, input_tokens, output_tokens] =
+        [requests, tokens, input_tokens, output_tokens].map(NonZeroU64::new);
+    Allowed { requests, tokens, input_tokens, output_tokens }
 }
 
 fn millis(time: Duration) -> u64 {

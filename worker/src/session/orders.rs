@@ -59,6 +59,7 @@ impl Session<'_> {
                 self.executor.start_ready();
             }
             Order::Pause(pause) => self.pause(&pause),
+            Order::Learned(learned) => self.adopt(&learned),
             Order::Day(grant) => self.grant_day(&grant),
             Order::Goodbye(goodbye) => {
                 tracing::info!(reason = goodbye.reason, "the coordinator ended the session");

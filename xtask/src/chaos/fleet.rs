@@ -21,6 +21,8 @@ use super::{
 /// The run id of each fleet; each has its own coordinator.
 pub(crate) const RUN: &str = "chaos";
 const SEED: &str = "7";
+/// The most that a worker of any session has.
+pub(crate) const SLOTS: u32 = 8;
 /// A debug build on a busy machine takes its time.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 
@@ -71,9 +73,7 @@ impl<'a> Fleet<'a> {
     pub(crate) fn new(place: &'a Place, name: &str, plan: &Plan, setup: Setup) -> anyhow::Result<Self> {
         let agent = free_address()?;
         let folder = place.prepare(name, plan, agent)?;
-        let listen = agent.to_string();
-        let mut mock =
-            Role::new("mock", &folder, place.gabfest(&["mock", "--listen", &listen, "--config", "mock.yaml"]));
+        let mut mock = Role::new("mock", &folder, place.mock(agent));
         mock.start()?;
         let address = free_address()?;
         let data = setup.data.unwrap_or_else(|| folder.join("data")).into_os_string();

@@ -48,6 +48,14 @@ pub(crate) const LONG_REPLIES: Plan = Plan {
     trials: 12,
 };
 
+/// Of the agent, in US dollars for a million tokens.
+pub(crate) const PRICE: (u64, u64) = (1, 2);
+/// The mock's own record of the calls, in the folder of a run.
+pub(crate) const CALLS: &str = "calls.jsonl";
+/// The key of the endpoint, which only the memory of workers may have.
+pub(crate) const KEY: &str = "sk-canary-of-chaos-b7e2a94d61";
+pub(crate) const KEY_NAME: &str = "SHOP_KEY";
+
 /// Removed on drop, unless it is kept.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -73,9 +81,10 @@ impl Place {
             std::fs::write(folder.join("plan").join(name), text)?;
         }
         // The user and the judge are in the worker, the agent is behind a socket.
+        let (input, output) = PRICE;
         let settings = format!(
             "endpoints:\n  mock: {{ kind: mock }}\n  shop: {{ url: \"http://{agent}/v1\", model: shop, max_output_tokens: 400,\n\
-             \x20         price: {{ input_per_million: 1, output_per_million: 2 }} }}\n\
+             \x20         key: \"env:{KEY_NAME}\", price: {{ input_per_million: {input}, output_per_million: {output} }} }}\n\
              agents: {{ shop: {{ endpoint: shop }} }}\nroles: {{ agent: shop }}\n"
         );
         std::fs::write(folder.join("gabfest.yaml"), settings)?;
@@ -84,11 +93,21 @@ impl Place {
         Ok(folder)
     }
 
+    /// The command of the mock that is the agent.
+    pub(crate) fn mock(&self, agent: SocketAddr) -> Vec<OsString> {
+        self.gabfest(&["mock", "--listen", &agent.to_string(), "--config", "mock.yaml", "--calls", CALLS])
+    }
+
     /// A command of the program under test.
     pub(crate) fn gabfest<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Vec<OsString> {
         let arguments = arguments.iter().map(|argument| argument.as_ref().to_owned());
         std::iter::once(self.binary.clone().into_os_string()).chain(arguments).collect()
     }
+}
+
+/// The price of a token, in nano-dollars, from dollars for a million.
+pub(crate) const fn nanos((input, output): (u64, u64)) -> (u64, u64) {
+    (input * 1_000, output * 1_000)
 }
 
 /// An address on loopback that was free a moment ago.

@@ -2,14 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use invariants::{Findings, Invariant, Known};
 use rustix::process::Signal;
 
 use super::{
     clock::{self, TICK, now},
     fault::Fault,
-    fleet::{Fleet, RUN},
+    fleet::{Fleet, RUN, SLOTS},
     found::Found,
     link::{Pace, Weather},
+    place::{PRICE, nanos},
     process::{Role, tail},
     result::Outcome,
     script::Step,
@@ -27,6 +29,9 @@ const DELAYED: Duration = Duration::from_millis(200);
 const SLOW_BYTES_PER_SECOND: u32 = 8 * 1024;
 /// Watchers that ended for another reason than the end of the run.
 const WATCHERS: u32 = 5;
+
+/// Of a coordinator, in bytes.
+pub(crate) const MOST_MEMORY: u64 = 512 << 20;
 
 /// The reference that a run is compared with.
 #[derive(Debug, Clone)]
@@ -105,10 +110,12 @@ pub(crate) fn finish(fleet: &mut Fleet<'_>, outcome: &mut Outcome, ended: bool, 
         return Ok(());
     }
     fleet.heal()?;
-    match fleet.view().and_then(|view| Found::read(&fleet.folder.join("out"), view)) {
+    match fleet.view().and_then(|view| Found::read(&fleet.folder, calm.trials, view, nanos(PRICE))) {
         Ok(found) => {
             outcome.lost = Some(found.number("/attempts/lost"));
-            outcome.broken.extend(found.broken(calm.trials, &calm.view));
+            let strikes = u64::from(outcome.processes + outcome.struck.values().sum::<u32>());
+            let known = Known { unheard: strikes * u64::from(SLOTS), ..Known::default() };
+            outcome.look(found.findings(&calm.view, &known, &[]));
         }
         Err(error) => outcome.broken.push(format!("the report cannot be read: {error:#}")),
     }
@@ -127,10 +134,11 @@ impl Play<'_, '_> {
             match watcher.ended()? {
                 Some(found) if found == code => {
                     self.outcome.took = Some(took);
-                    if took > self.outcome.limit {
-                        let limit = self.outcome.limit.as_secs_f64();
-                        self.outcome.broken.push(format!("took {:.1} s, at most {limit:.1} s", took.as_secs_f64()));
-                    }
+                    let mut findings = Findings::default();
+                    findings.add(Invariant::Ends, invariants::ends(took, self.outcome.limit));
+                    let resident = self.fleet.coordinator.most_resident();
+                    findings.add(Invariant::Memory, invariants::memory(resident, MOST_MEMORY));
+                    self.outcome.look(findings);
                     return Ok(true);
                 }
                 Some(found) => {

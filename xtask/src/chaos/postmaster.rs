@@ -34,7 +34,7 @@ impl Postmaster {
         Ok(Self { folder, disk, address })
     }
 
-    fn place(&self) -> PathBuf {
+    pub(crate) fn place(&self) -> PathBuf {
         self.folder.path().join("server")
     }
 

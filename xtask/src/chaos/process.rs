@@ -11,7 +11,10 @@ use std::{
 use anyhow::Context as _;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::clock;
+use super::{
+    clock,
+    place::{KEY, KEY_NAME},
+};
 
 /// A debug build on a busy machine takes so long until it listens to signals.
 const YOUNG: Duration = Duration::from_secs(3);
@@ -29,6 +32,8 @@ pub(crate) struct Role {
     started: Option<Instant>,
     /// `NAME:N`: it crashes at a point of its code, once.
     crash: Option<String>,
+    /// Of all its processes so far, in bytes.
+    most_resident: u64,
 }
 
 impl Role {
@@ -43,6 +48,7 @@ impl Role {
             was_young: false,
             started: None,
             crash: None,
+            most_resident: 0,
         }
     }
 
@@ -69,6 +75,7 @@ impl Role {
             .args(arguments)
             .current_dir(&self.folder)
             .env_remove("GABFEST_COORDINATOR")
+            .env(KEY_NAME, KEY)
             .envs(self.crash.iter().map(|point| ("GABFEST_CRASH_AT", point)))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
@@ -87,6 +94,11 @@ impl Role {
 
     pub(crate) fn logged(&self) -> String {
         std::fs::read(self.log()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+
+    /// The most memory that any of its processes had when somebody looked whether it has ended, in bytes.
+    pub(crate) const fn most_resident(&self) -> u64 {
+        self.most_resident
     }
 
     pub(crate) const fn is_there(&self) -> bool {
@@ -120,6 +132,7 @@ impl Role {
     /// The exit code, once, when it has ended; -1 for a signal.
     pub(crate) fn ended(&mut self) -> anyhow::Result<Option<i32>> {
         let Some(child) = &mut self.child else { return Ok(None) };
+        self.most_resident = self.most_resident.max(peak_bytes(child.id()));
         let status = child.try_wait()?;
         if self.crash.is_some() && status.is_some_and(|status| status.code().is_none()) {
             // `has_crashed` finds it.
@@ -137,6 +150,14 @@ impl Drop for Role {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// The most memory that a process had so far; 0 if there is none any more.
+fn peak_bytes(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let kilobytes =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok());
+    kilobytes.unwrap_or(0_u64) * 1_024
 }
 
 /// The last lines of a log, in one.

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
+use invariants::Findings;
+
 use super::{
     fault::{Fault, list},
     options::Store,
@@ -24,6 +26,7 @@ pub(crate) struct Outcome {
     /// Attempts.
     pub(crate) lost: Option<u64>,
     pub(crate) broken: Vec<String>,
+    findings: Findings,
     pub(crate) note: String,
     skipped: bool,
 }
@@ -31,6 +34,12 @@ pub(crate) struct Outcome {
 impl Outcome {
     pub(crate) fn new(name: &str, script: Vec<Step>) -> Self {
         Self { name: name.to_owned(), script, ..Self::default() }
+    }
+
+    /// Takes what a look at invariants found.
+    pub(crate) fn look(&mut self, findings: Findings) {
+        self.broken.extend(findings.broken());
+        self.findings.extend(findings);
     }
 
     /// So many processes crashed at the point that was asked for.
@@ -170,10 +179,13 @@ impl Results {
     pub(crate) fn summary(&self) -> String {
         let processes: u32 = self.outcomes.iter().map(|outcome| outcome.processes).sum();
         let lost: u64 = self.outcomes.iter().filter_map(|outcome| outcome.lost).sum();
+        let mut all = Findings::default();
+        self.outcomes.iter().for_each(|outcome| all.extend(outcome.findings.clone()));
         format!(
-            "{} runs, {} kills of {processes} processes, {lost} attempts lost, {} rules broken\n",
+            "{} runs, {} kills of {processes} processes, {lost} attempts lost; looked at {}; {} rules broken\n",
             self.outcomes.len(),
             self.kills(),
+            all.looked_at(),
             self.broken()
         )
     }
@@ -219,9 +231,8 @@ impl Results {
 }
 
 const RULES: &str = "
-Each run was checked: every planned trial once in `trials.jsonl` and `transcripts.jsonl`; the totals of `report.json` agree with them; the verdict
-view is that of the undisturbed run, line by line, so that there is no ERROR that the undisturbed run has not; the watcher ends with the code of the
-undisturbed run; no process ends by itself or panics; SIGTERM is obeyed; and the time.
+Each run was held against the invariants that are named above (docs/protocol.md says what they are), also against the mock's own record of the calls.
+Besides, the watcher ends with the code of the undisturbed run, no process ends by itself or panics, and SIGTERM is obeyed.
 ";
 
 fn script(steps: &[Step]) -> String {

@@ -2,7 +2,6 @@
 
 mod crash;
 mod fleet;
-mod ledger;
 mod outcome;
 
 use std::{
@@ -11,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
+use invariants::{Findings, Invariant, Known};
 use rustix::process::Signal;
 
 use super::{
@@ -18,12 +18,12 @@ use super::{
     chance::Chance,
     clock::{TICK, now},
     found::Found,
-    place::Place,
+    place::{Place, nanos},
+    play::MOST_MEMORY,
     process::{Role, tail},
 };
 pub(super) use crash::crash_points;
-use fleet::{Fleet, Target};
-use ledger::Ledger;
+use fleet::{Fleet, PRICE, Target};
 use outcome::{Calm, Outcome};
 
 /// Of the undisturbed run's cost. What killed workers held counts as spent.
@@ -44,6 +44,9 @@ const MOST_KILLS_OF_A_RUN: u32 = 30;
 const MOST_PAUSES_OF_A_RUN: u32 = 10;
 /// Watchers that ended for another reason than the end of the run.
 const WATCHERS: u32 = 3;
+
+/// `--max-cost` was given with six digits.
+const ROUNDED: f64 = 1e-5;
 
 /// What a coordinator may say when it ends by itself: its database is away, and a supervisor starts it again.
 const MAY_END: [&str; 2] = ["failed to open the store", "failed to start the coordinator"];
@@ -81,10 +84,11 @@ fn undisturbed(chaos: &Chaos, place: &Place) -> anyhow::Result<Calm> {
     let took = began.elapsed();
     ensure!([0, 1].contains(&code), "the undisturbed run ended with {code}: {}", tail(&watcher.logged(), 3));
     let view = fleet.view()?;
-    let found = Found::read(&fleet.folder.join("out"), view.clone()).context("failed to read the undisturbed run")?;
-    let broken = found.broken(chaos.trials, &view);
+    let found = Found::read(&fleet.folder, chaos.trials, view.clone(), nanos(PRICE));
+    let found = found.context("failed to read the undisturbed run")?;
+    let broken: Vec<String> = found.findings(&view, &Known::default(), &[]).broken().collect();
     ensure!(broken.is_empty(), "the undisturbed run: {}", broken.join("; "));
-    let cost = found.report["summary"]["budget"]["spent_usd"].as_f64().context("the report has no budget")?;
+    let cost = found.run.report["summary"]["budget"]["spent_usd"].as_f64().context("the report has no budget")?;
     Ok(Calm { took, code, view, cost })
 }
 
@@ -150,12 +154,18 @@ fn finish(
         return Ok(());
     }
     fleet.heal()?;
-    match fleet.view().and_then(|view| Found::read(&fleet.folder.join("out"), view)) {
+    match fleet.view().and_then(|view| Found::read(&fleet.folder, chaos.trials, view, nanos(PRICE))) {
         Ok(found) => {
             outcome.lost += found.number("/attempts/lost");
-            outcome.broken.extend(found.broken(chaos.trials, &calm.view));
-            outcome.broken.extend(Ledger::of(fleet.agent)?.broken(&found.report, budget));
-            outcome.spent.push(found.report["summary"]["budget"]["spent_usd"].as_f64().unwrap_or(f64::NAN));
+            let strikes = u64::from(outcome.kills() + outcome.pauses() + outcome.crashes);
+            let known = Known { unheard: strikes * fleet.slots(), ..Known::default() };
+            outcome.look(found.findings(&calm.view, &known, &[fleet.database()]));
+            let told = &found.run.report["summary"]["budget"];
+            let (most, spent) = (told["max_cost_usd"].as_f64(), told["spent_usd"].as_f64());
+            if most.is_none_or(|most| (most - budget).abs() > ROUNDED) {
+                outcome.broken.push(format!("the report has a budget of {most:?}, and ${budget:.6} was given"));
+            }
+            outcome.spent.push(spent.unwrap_or(f64::NAN));
         }
         Err(error) => outcome.broken.push(format!("the report cannot be read: {error:#}")),
     }
@@ -213,10 +223,10 @@ impl Play<'_, '_> {
             match watcher.ended()? {
                 Some(code) if code == calm.code => {
                     outcome.took.push(took);
-                    if took > calm.limit() {
-                        let (took, limit) = (took.as_secs_f64(), calm.limit().as_secs_f64());
-                        outcome.broken.push(format!("took {took:.1} s, at most {limit:.1} s"));
-                    }
+                    let mut findings = Findings::default();
+                    findings.add(Invariant::Ends, invariants::ends(took, calm.limit()));
+                    findings.add(Invariant::Memory, invariants::memory(self.fleet.most_resident(), MOST_MEMORY));
+                    outcome.look(findings);
                     return Ok(true);
                 }
                 Some(code) => {

@@ -1,15 +1,16 @@
 //! The runs of a session that are compared with an undisturbed run.
 
 use anyhow::{Context as _, ensure};
+use invariants::Known;
 
 use super::{
     Chaos,
     chance::Chance,
     clock::{TICK, now},
     fault::Fault,
-    fleet::{Fleet, Setup},
+    fleet::{Fleet, SLOTS, Setup},
     found::Found,
-    place::{MIXED, Place, Plan},
+    place::{MIXED, PRICE, Place, Plan, nanos},
     play::{self, Calm},
     process::tail,
     result::{Outcome, Results},
@@ -17,7 +18,6 @@ use super::{
 };
 
 const WORKERS: usize = 3;
-const SLOTS: u32 = 8;
 /// In one run.
 const KILLS: u32 = 10;
 
@@ -46,8 +46,9 @@ pub(crate) fn calm(place: &Place, name: &str, plan: &Plan, setup: Setup) -> anyh
     let took = began.elapsed();
     ensure!([0, 1].contains(&code), "the undisturbed run ended with {code}: {}", tail(&watcher.logged(), 3));
     let view = fleet.view()?;
-    let found = Found::read(&fleet.folder.join("out"), view.clone()).context("failed to read the undisturbed run")?;
-    let broken = found.broken(plan.trials, &view);
+    let found = Found::read(&fleet.folder, plan.trials, view.clone(), nanos(PRICE));
+    let found = found.context("failed to read the undisturbed run")?;
+    let broken: Vec<String> = found.findings(&view, &Known::default(), &[]).broken().collect();
     ensure!(broken.is_empty(), "the undisturbed run: {}", broken.join("; "));
     ensure!(found.number("/attempts/lost") == 0, "the undisturbed run lost attempts");
     let carried_bytes = fleet.workers.iter().map(|worker| worker.link.carried_bytes()).sum();

@@ -24,9 +24,10 @@ async fn served() -> String {
         pair(154, "Where is my bicycle mended?", "In Tartu.", "tartu"),
         pair(155, "Where is my bicycle mended?", "In Bergen.", "bergen"),
     ]);
+    let extras = server::Extras { qna: Some(service), ..Default::default() };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
-    tokio::spawn(server::serve(listener, Behaviour::default(), Some(service), std::future::pending()));
+    tokio::spawn(server::serve(listener, Behaviour::default(), extras, std::future::pending()));
     format!("http://{address}")
 }
 

@@ -65,7 +65,8 @@ pub(crate) async fn coordinator(args: Args) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen();
     let opened = tokio::select! {
         opened = open_store::open(&args.data, args.store.as_deref()) => opened?,
-        () = interrupts.reached(1) => return Ok(Exit::Interrupted),
+        // Nothing has begun yet.
+        () = interrupts.reached(1) => return Ok(Exit::Held),
     };
     let listener = tokio::net::TcpListener::bind(args.listen)
         .await

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
+use llm::mock::server::Extras;
 
 use crate::{
     args::Config,
@@ -27,6 +28,9 @@ pub(crate) struct Args {
     /// Serve a knowledge base (.qna, .lu or JSON; `-` is stdin) like QnA Maker and custom question answering
     #[arg(long, value_name = "FILE")]
     qna: Option<PathBuf>,
+    /// Append a line of JSON for each call to this file
+    #[arg(long, value_name = "FILE")]
+    calls: Option<PathBuf>,
     #[command(flatten)]
     config: Config,
 }
@@ -35,6 +39,11 @@ pub(crate) async fn serve(args: Args) -> anyhow::Result<Exit> {
     listening::allow(args.listen, args.insecure_i_know, "the mock is")?;
     let read = settings::read(&args.config, false)?;
     let behaviour = behaviour(&read.settings, args.endpoint.as_deref())?;
+    let calls = args.calls.as_deref().map(|path| {
+        let file = std::fs::File::options().create(true).append(true).open(path);
+        file.with_context(|| format!("failed to open {}", path.display())).map_err(usage)
+    });
+    let calls = calls.transpose()?;
     let knowledge_base = args.qna.as_deref().map(knowledge_base::serve).transpose()?;
     let listener = tokio::net::TcpListener::bind(args.listen)
         .await
@@ -48,7 +57,8 @@ pub(crate) async fn serve(args: Args) -> anyhow::Result<Exit> {
     }
     stdout::line(&format!("mock model at http://{address}/v1, statistics at http://{address}/stats"))?;
     let interrupts = Interrupts::listen();
-    llm::mock::server::serve(listener, behaviour, knowledge_base, async move { interrupts.reached(1).await }).await;
+    let extras = Extras { qna: knowledge_base, calls };
+    llm::mock::server::serve(listener, behaviour, extras, async move { interrupts.reached(1).await }).await;
     Ok(Exit::Held)
 }
 

@@ -120,7 +120,7 @@ async fn ask(reply_ms: u64, at_once: usize, time: Duration) -> anyhow::Result<(H
     let address = listener.local_addr().context("failed to read the address")?;
     let behaviour = serde_json::from_value(json!({ "latency": { "kind": "constant", "ms": reply_ms } }))?;
     let (stop, stopped) = oneshot::channel::<()>();
-    let server = tokio::spawn(llm::mock::server::serve(listener, behaviour, None, async move {
+    let server = tokio::spawn(llm::mock::server::serve(listener, behaviour, Default::default(), async move {
         let _ = stopped.await;
     }));
     let settings: Settings = serde_json::from_value(

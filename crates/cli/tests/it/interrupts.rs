@@ -87,3 +87,15 @@ fn two_interrupts_stop_at_once() {
     assert!(resumed.code < 2, "{}", resumed.stderr);
     assert_eq!(place.json("out/report.json")["summary"]["trials"]["not_started"], 0);
 }
+
+#[test]
+fn a_coordinator_that_is_stopped_while_it_opens_its_store_has_done_nothing_wrong() {
+    let place = Place::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let store = format!("postgres://anybody@{}/gabfest", silent.local_addr().unwrap());
+    let mut coordinator = place.start(&["coordinator", "--listen", "127.0.0.1:0", "--store", &store]);
+    let asked = silent.accept().unwrap();
+    coordinator.signal("TERM");
+    assert_eq!(coordinator.wait(Duration::from_secs(30)), 0);
+    drop(asked);
+}

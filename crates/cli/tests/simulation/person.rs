@@ -8,7 +8,7 @@ use std::{
 use proto::v1::{self, RunState, runs_client::RunsClient};
 use record::{Summary, Trial};
 use scenario::Plan;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use tonic::transport::Channel;
 
@@ -30,6 +30,9 @@ pub(crate) struct Seen {
     pub(crate) summary: Summary,
     /// Each trial with all that must not depend on how it was played.
     pub(crate) trials: Vec<(Trial, Value)>,
+    /// The same as the report publishes them.
+    pub(crate) lines: Vec<Value>,
+    pub(crate) transcripts: Vec<Value>,
     /// When the first budget was used up, and the summary then.
     pub(crate) broke: Option<(Duration, Summary)>,
     /// How often the run stopped for another reason.
@@ -66,7 +69,9 @@ pub(crate) async fn follow(
             RunState::Finished => {
                 let Some(summary) = summary(&mut people).await else { continue };
                 let Some(trials) = exported(&mut people).await else { continue };
-                *seen.lock().unwrap() = Some(Seen { summary, trials, broke, interruptions });
+                let (lines, transcripts) = trials.iter().cloned().map(published).unzip();
+                let trials = trials.into_iter().map(staff::seen).collect();
+                *seen.lock().unwrap() = Some(Seen { summary, trials, lines, transcripts, broke, interruptions });
                 return Ok(());
             }
             RunState::Interrupted => {
@@ -103,12 +108,21 @@ async fn summary(people: &mut RunsClient<Channel>) -> Option<Summary> {
     serde_json::from_slice(&reply.into_inner().summary).ok()
 }
 
-async fn exported(people: &mut RunsClient<Channel>) -> Option<Vec<(Trial, Value)>> {
+async fn exported(people: &mut RunsClient<Channel>) -> Option<Vec<v1::ExportedTrial>> {
     let request = v1::ExportRequest { run: RUN.to_owned(), first: 0 };
     let mut trials = people.export(request).await.ok()?.into_inner();
     let mut all = Vec::new();
     while let Some(exported) = trials.message().await.ok()? {
-        all.push(staff::seen(exported));
+        all.push(exported);
     }
     Some(all)
+}
+
+/// The line of an exported trial in `trials.jsonl`, and that in `transcripts.jsonl`, as if every transcript were kept.
+fn published(exported: v1::ExportedTrial) -> (Value, Value) {
+    let trial = proto::trial::from_wire(exported.trial.unwrap()).unwrap();
+    let turns: Vec<record::Turn> =
+        exported.turns.into_iter().map(|turn| proto::turn::from_wire(turn).unwrap()).collect();
+    let line = serde_json::from_str(&report::trials_jsonl::line(&trial)).unwrap();
+    (line, json!({ "number": trial.number, "trial_id": trial.trial_id, "turns": turns }))
 }

@@ -61,15 +61,6 @@ impl Ledger {
         }
         by_attempt
     }
-
-    /// Calls by trial, attempt and turn.
-    pub(crate) fn by_turn(&self) -> BTreeMap<(String, u32, u32), Vec<Asked>> {
-        let mut by_turn: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for call in self.calls() {
-            by_turn.entry((call.trial.clone(), call.attempt, call.turn)).or_default().push(call);
-        }
-        by_turn
-    }
 }
 
 /// The agent as one worker calls it.

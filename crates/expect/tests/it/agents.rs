@@ -121,7 +121,7 @@ async fn a_server_by_its_address() {
     ] });
     let behaviour: llm::mock::Behaviour = serde_json::from_value(rules).unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
-    let server = tokio::spawn(llm::mock::server::serve(listener, behaviour, None, async {
+    let server = tokio::spawn(llm::mock::server::serve(listener, behaviour, Default::default(), async {
         let _ = stopped.await;
     }));
     let conversation = || {

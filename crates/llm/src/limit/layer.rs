@@ -1,6 +1,6 @@
 //! The rate-limit layer: every try waits for its permit.
 
-use std::{num::NonZeroU64, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
@@ -142,20 +142,9 @@ impl<C: Named> Limited<C> {
 
 impl<C> Limited<C> {
     fn learn(&self, reported: &Windows) {
-        if *reported == Windows::default() || !self.limit.learn(reported) {
-            return;
+        if *reported != Windows::default() && self.limit.learn(reported) {
+            self.limit.log_learned("the provider names its limits of a minute");
         }
-        let learned = self.limit.learned();
-        let [requests, tokens, input, output] =
-            [learned.requests, learned.tokens, learned.input_tokens, learned.output_tokens]
-                .map(|limit| limit.map_or(0, NonZeroU64::get));
-        tracing::info!(
-            requests,
-            tokens,
-            input,
-            output,
-            "the provider names its limits of a minute: they hold from now on"
-        );
     }
 }
 
@@ -182,7 +171,7 @@ impl<R: Request, C: Call<R>> Call<R> for Limited<C> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use std::{num::NonZeroU64, sync::Mutex};
 
     use super::*;
     use crate::{

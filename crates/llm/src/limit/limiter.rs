@@ -22,9 +22,9 @@ use super::{
     concurrency::{Slot, Slots},
     day::{self, Day, DayGrant, DayUsedUp, DayWord},
     episodes::Episodes,
+    learned::Learned,
     settings::{Concurrency, Settings},
     share::Share,
-    steady::Evidence,
     usage::{Counting, Demand, Rates, Usage},
 };
 use crate::{
@@ -90,9 +90,7 @@ impl Hold {
 #[derive(Debug)]
 struct Known {
     share: Share,
-    /// One for each of [`Counted::ALL`].
-    evidence: [Evidence; Counted::ALL.len()],
-    learned: Allowed,
+    learned: Learned,
     /// What the last answer reported.
     reported: Windows,
 }
@@ -132,8 +130,7 @@ impl Limiter {
             settings: *settings,
             known: std::sync::Mutex::new(Known {
                 share: Share::WHOLE,
-                evidence: Default::default(),
-                learned: Allowed::default(),
+                learned: Learned::default(),
                 reported: Windows::default(),
             }),
             turnstile: Mutex::new(()),
@@ -202,23 +199,46 @@ impl Limiter {
     }
 
     /// Takes what an answer reports of the provider's windows. A limit of a minute holds from then on, where the settings
-    /// name none or a higher one, unless they say that nothing is learned. Whether a limit is news.
+    /// name none or a higher one, unless they say that nothing is learned. Whether another limit holds now.
     pub fn learn(&self, reported: &Windows) -> bool {
         let mut known = self.known();
         known.reported = *reported;
         if !self.settings.learn {
             return false;
         }
-        let mut is_news = false;
-        for (place, (counted, bucket)) in Counted::ALL.into_iter().zip(&self.buckets).enumerate() {
-            // A reply without a header takes nothing back.
-            let Some(window) = counted.named(reported) else { continue };
-            let Some(named) = known.evidence[place].take(window) else { continue };
-            if counted.named(&known.learned) == Some(named) {
+        let fresh = known.learned.fresh();
+        let is_news = self.learn_from(&mut known, |learned| learned.take(reported));
+        if known.learned.fresh() != fresh {
+            self.tell();
+        }
+        is_news
+    }
+
+    /// Takes the limits that all workers together have learned.
+    pub fn adopt(&self, fleet: Allowed) {
+        let is_news = self.settings.learn && self.learn_from(&mut self.known(), |learned| learned.adopt(fleet));
+        if is_news {
+            self.log_learned("the workers learned the provider's limits of a minute");
+        }
+    }
+
+    pub(super) fn log_learned(&self, how: &str) {
+        let learned = self.learned();
+        let [requests, tokens, input, output] =
+            [learned.requests, learned.tokens, learned.input_tokens, learned.output_tokens]
+                .map(|limit| limit.map_or(0, NonZeroU64::get));
+        tracing::info!(limit = self.name, requests, tokens, input, output, "{how}");
+    }
+
+    fn learn_from(&self, known: &mut Known, learn: impl FnOnce(&mut Learned)) -> bool {
+        let before = known.learned.all();
+        learn(&mut known.learned);
+        let now = known.learned.all();
+        for (counted, bucket) in Counted::ALL.into_iter().zip(&self.buckets) {
+            let Some(named) = counted.named(&now) else { continue };
+            if counted.named(&before) == Some(named) {
                 continue;
             }
-            *counted.named_mut(&mut known.learned) = Some(named);
-            is_news = true;
             let rate = own(&self.settings, counted).map_or(named, |own| own.min(named));
             match bucket.get() {
                 Some(bucket) => bucket.set_rate(rate),
@@ -230,13 +250,19 @@ impl Limiter {
                 }
             }
         }
-        is_news
+        now != before
     }
 
-    /// The limits of a minute that the provider named so far.
+    /// The limits of a minute that the provider named so far, to this worker or to others.
     #[must_use]
     pub fn learned(&self) -> Allowed {
-        self.known().learned
+        self.known().learned.all()
+    }
+
+    /// Those that an answer to this worker has named within the last minute.
+    #[must_use]
+    pub fn named_lately(&self) -> Allowed {
+        self.known().learned.fresh()
     }
 
     /// The windows that the last answer reported.

@@ -3,6 +3,7 @@
 mod anthropic;
 mod bedrock;
 mod body;
+mod calls;
 mod complete;
 mod gemini;
 mod measure;
@@ -15,7 +16,7 @@ mod served;
 mod spoken;
 mod stats;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{fs::File, future::Future, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
@@ -28,24 +29,33 @@ use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{behaviour::Behaviour, model::Mock, qna::Service};
 
-use self::{served::Served, stats::Stats};
+use self::{calls::Calls, served::Served, stats::Stats};
 
 /// The longest body, in bytes; a long conversation with images is smaller.
 const MOST_BODY: usize = 16 << 20;
 /// How long a shutdown waits for calls in flight; a hanging call would block it for ever.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Serves until `shutdown` is ready, with a knowledge base if there is one. Accepts any model's name; a name with
+/// What a server has besides its model.
+#[derive(Debug, Default)]
+pub struct Extras {
+    /// A knowledge base.
+    pub qna: Option<Service>,
+    /// Gets a line of JSON for each call.
+    pub calls: Option<File>,
+}
+
+/// Serves until `shutdown` is ready. Accepts any model's name; a name with
 /// `user` or `judge` in it selects that role if the headers name none.
 pub async fn serve(
     listener: TcpListener,
     behaviour: Behaviour,
-    qna: Option<Service>,
+    Extras { qna, calls }: Extras,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) {
     let qna = qna.map(|service| Arc::new(qna::Served::new(service)));
     let mock = Mock::new("mock", behaviour);
-    let served = Arc::new(Served { mock, stats: Arc::new(Stats::default()), qna: qna.clone() });
+    let served = Arc::new(Served { mock, stats: Arc::new(Stats::new(calls.map(Calls::new))), qna: qna.clone() });
     let routes = Router::new()
         // A route of custom question answering begins with a colon.
         .without_v07_checks()

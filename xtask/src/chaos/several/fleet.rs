@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use crate::chaos::{
     Chaos, clock,
     fleet::answers,
-    place::{MIXED, Place, Plan, free_address},
+    place::{KEY_NAME, MIXED, Place, Plan, free_address},
     postmaster::Postmaster,
     process::{Role, tail},
     slow_disk::SlowDisk,
@@ -24,7 +24,7 @@ use crate::chaos::{
 
 const WORKERS: usize = 5;
 /// Of each worker; a large run has more, so that it does not take long.
-const SLOTS: (&str, &str) = ("8", "32");
+const SLOTS: (u64, u64) = (8, 32);
 const LARGE: u64 = 1_000;
 const SEED: &str = "7";
 const RUN: &str = "chaos";
@@ -32,7 +32,7 @@ const RUN: &str = "chaos";
 const IN_CHARGE: &str = "in charge of the runs\n";
 const SUBMITTED_WITHIN: Duration = Duration::from_secs(60);
 /// Of the mock, in US dollars for a million tokens.
-pub(super) const PRICE: (f64, f64) = (1.0, 10.0);
+pub(super) const PRICE: (u64, u64) = (1, 10);
 
 /// A process that may be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +70,7 @@ impl fmt::Display for Target {
 pub(super) struct Fleet<'a> {
     place: &'a Place,
     pub(super) folder: PathBuf,
-    pub(super) agent: SocketAddr,
+    agent: SocketAddr,
     mock: Role,
     postmaster: Postmaster,
     has_database: bool,
@@ -93,13 +93,12 @@ impl<'a> Fleet<'a> {
         let (input, output) = PRICE;
         // The mock plays every role behind a socket, so that it counts every call.
         let settings = format!(
-            "endpoints:\n  shop:\n    url: \"http://{agent}/v1\"\n    model: shop\n    trace: true\n    \
+            "endpoints:\n  shop:\n    url: \"http://{agent}/v1\"\n    model: shop\n    key: env:{KEY_NAME}\n    trace: true\n    \
              price: {{ input_per_million: {input}, output_per_million: {output} }}\n    max_output_tokens: 400\n\
              agents: {{ shop: {{ endpoint: shop }} }}\nroles: {{ agent: shop, user_sim: shop, judge: shop }}\n"
         );
         std::fs::write(folder.join("gabfest.yaml"), settings)?;
-        let listen = agent.to_string();
-        let mock = Role::new("mock", &folder, place.gabfest(&["mock", "--listen", &listen, "--config", "mock.yaml"]));
+        let mock = Role::new("mock", &folder, place.mock(agent));
         let disk = match chaos.slow_fsync {
             0 => None,
             milliseconds => Some(SlowDisk::new(Duration::from_millis(milliseconds))?),
@@ -113,10 +112,10 @@ impl<'a> Fleet<'a> {
             coordinators.push((Role::new(&format!("c{number}"), &folder, place.gabfest(&flags)), address));
         }
         let urls: Vec<String> = coordinators.iter().map(|(_, address)| format!("http://{address}")).collect();
-        let slots = if trials < LARGE { SLOTS.0 } else { SLOTS.1 };
+        let slots = if trials < LARGE { SLOTS.0 } else { SLOTS.1 }.to_string();
         let worker = |number| {
             let name = format!("w{number}");
-            let mut flags = vec!["worker", "-v", "--slots", slots, "--name", &name, "--config", "gabfest.yaml"];
+            let mut flags = vec!["worker", "-v", "--slots", &slots, "--name", &name, "--config", "gabfest.yaml"];
             urls.iter().for_each(|url| flags.extend(["--coordinator", url.as_str()]));
             Role::new(&name, &folder, place.gabfest(&flags))
         };
@@ -232,6 +231,21 @@ impl<'a> Fleet<'a> {
     /// How often the server called fsync, if that is slow.
     pub(super) fn slow_calls(&self) -> Option<u64> {
         self.postmaster.slow_calls()
+    }
+
+    /// Of each worker.
+    pub(super) const fn slots(&self) -> u64 {
+        if self.trials < LARGE { SLOTS.0 } else { SLOTS.1 }
+    }
+
+    /// Where the database keeps its files.
+    pub(super) fn database(&self) -> PathBuf {
+        self.postmaster.place()
+    }
+
+    /// The most memory that a coordinator had, in bytes.
+    pub(super) fn most_resident(&self) -> u64 {
+        self.coordinators.iter().map(|(role, _)| role.most_resident()).max().unwrap_or(0)
     }
 
     pub(super) fn has_database(&self) -> bool {

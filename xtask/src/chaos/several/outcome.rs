@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
+use invariants::Findings;
+
 use super::{super::Chaos, fleet::Target};
 
 /// The undisturbed run.
@@ -44,6 +46,7 @@ pub(crate) struct Outcome {
     /// In US dollars, of each run.
     pub(super) spent: Vec<f64>,
     pub(crate) broken: Vec<String>,
+    findings: Findings,
 }
 
 impl Outcome {
@@ -69,7 +72,14 @@ impl Outcome {
             slow_calls: None,
             spent: Vec::new(),
             broken: Vec::new(),
+            findings: Findings::default(),
         }
+    }
+
+    /// Takes what a look at invariants found.
+    pub(super) fn look(&mut self, findings: Findings) {
+        self.broken.extend(findings.broken());
+        self.findings.extend(findings);
     }
 
     pub(super) fn kills(&self) -> u32 {
@@ -137,6 +147,7 @@ impl Outcome {
         for broken in &self.broken {
             let _ = writeln!(text, "  BROKEN {broken}");
         }
+        let _ = writeln!(text, "looked at {}", self.findings.looked_at());
         let verdict = if self.broken.is_empty() { "nothing is broken" } else { "RULES ARE BROKEN" };
         let _ = writeln!(text, "{verdict}");
         text
@@ -171,15 +182,15 @@ impl Outcome {
                 ),
             ),
             ("slow calls of fsync", self.slow_calls.map_or_else(|| "–".to_owned(), |calls| calls.to_string())),
+            ("looked at", self.findings.looked_at()),
             ("rules broken", self.broken.len().to_string()),
         ];
         for (name, value) in rows {
             let _ = writeln!(text, "| {name} | {value} |");
         }
         text.push_str(
-            "\nChecked after each run: every trial exactly once in `trials.jsonl` and `transcripts.jsonl`; totals, turns, attempts and the parts of the\n\
-             budget add up; the verdict view equals that of the undisturbed run; the mock's own ledger is within the budget and within what the report\n\
-             knows of; no process panics or ends by itself, except a coordinator whose database is away while it starts.\n",
+            "\nAfter each run: the invariants that are named above (docs/protocol.md says what they are), also by the mock's own record of the calls; no\n\
+             process panics or ends by itself, except a coordinator whose database is away while it starts.\n",
         );
         for broken in &self.broken {
             let _ = writeln!(text, "\n- BROKEN: {broken}");

@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    num::NonZeroU64,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -218,6 +219,8 @@ pub(super) struct Asked {
     frozen: Option<Duration>,
     /// How a call fails at once.
     fails: Option<Failing>,
+    /// The limit of requests a minute that its answers name.
+    names: Option<NonZeroU64>,
 }
 
 /// The error of a call, by its number, from 0, and the time since the first one.
@@ -226,6 +229,11 @@ type Failing = fn(usize, Duration) -> Option<llm::Error>;
 impl Asked {
     pub(super) fn failing(fails: Failing) -> Self {
         Self { fails: Some(fails), ..Self::default() }
+    }
+
+    /// The same agent, with answers that name its limit.
+    pub(super) fn naming(&self, requests_per_minute: u64) -> Self {
+        Self { names: NonZeroU64::new(requests_per_minute), ..self.clone() }
     }
 
     pub(super) fn frozen_for(time: Duration) -> Self {
@@ -286,7 +294,9 @@ impl llm::Call<llm::chat::Request> for Asked {
             None => tokio::time::sleep(Duration::from_secs(1)).await,
             Some(time) => tokio::time::sleep_until(first + time).await,
         }
-        Ok(Reply { text: "hello".to_owned(), ..Reply::default() })
+        let mut reply = Reply { text: "hello".to_owned(), ..Reply::default() };
+        reply.receipt.windows.requests = self.names.map(llm::Window::Minute);
+        Ok(reply)
     }
 }
 

@@ -117,3 +117,35 @@ async fn a_429_to_one_worker_pauses_all() {
     }
     house.close().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_answers_to_one_worker_name_holds_for_all() {
+    let unlimited = limits(json!({}));
+    let mut house = House::open().await;
+    let asked = Asked::default();
+    let names = house.hire_counted(&unlimited, 10, &asked.naming(60));
+    let others = [10, 10].map(|slots| house.hire_counted(&unlimited, slots, &asked));
+    sleep(Duration::from_secs(1)).await;
+    let run = house.submit(&house::plan(&greetings(), 400)).await;
+    sleep(Duration::from_secs(60)).await;
+    // It joins after the limit was learned.
+    let late = house.hire_counted(&unlimited, 10, &asked);
+    let last = house.followed(&run).await;
+    assert_eq!((last.state(), last.pass), (RunState::Finished, 400), "{:?}", failures(&house.summary(&run).await));
+    let times = asked.times();
+    let since_first = |at: &Instant| at.saturating_duration_since(times[0]).as_secs();
+    // Nobody knows it before the first answers. What started meanwhile ends.
+    let unknown = times.iter().filter(|at| since_first(at) < 5).count();
+    assert!((30..110).contains(&unknown), "{unknown} calls in the first 5 s");
+    let minute = |from: u64| times.iter().filter(|at| (from..from + 60).contains(&since_first(at))).count();
+    let last_call = since_first(times.last().unwrap());
+    let minutes: Vec<usize> = (5..last_call.saturating_sub(60)).map(minute).collect();
+    // A quarter of it may start at once, and again where a new share grants it.
+    assert!(minutes.len() > 120 && minutes.iter().all(|calls| (40..=75).contains(calls)), "{minutes:?}");
+    names.drained().await;
+    late.drained().await;
+    for worker in others {
+        worker.drained().await;
+    }
+    house.close().await;
+}

@@ -43,7 +43,7 @@ pub(super) async fn complete(served: &Served, spoken: &dyn Spoken, sent: &Header
         }
     };
     let Outcome { role, pace, result, id } = served.mock.chat(&request, &model);
-    let mut call = served.stats.begin(role, start);
+    let mut call = served.stats.begin(role, start, &request.context);
     let heading = Heading { id, model, fingerprint: served.mock.fingerprint() };
     match result {
         Err(Trouble::Hang) => {
@@ -55,6 +55,7 @@ pub(super) async fn complete(served: &Served, spoken: &dyn Spoken, sent: &Header
             troubled(trouble, spoken, &heading, stream, call)
         }
         Ok(answer) => {
+            call.says(&answer.text);
             until(start, pace.first).await;
             if stream {
                 let events = spoken.events(&heading, &answer, wants_usage);

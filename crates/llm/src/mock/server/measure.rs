@@ -74,7 +74,7 @@ async fn measure<M: Written>(served: &Served, of: M, sent: &HeaderMap, model: St
     let start = Instant::now();
     let request = Request { context: headers::read(sent), ..Request::new(of) };
     let Outcome { role, pace, result, id } = served.mock.measure(&request);
-    let mut call = served.stats.begin(role, start);
+    let mut call = served.stats.begin(role, start, &request.context);
     match result {
         Err(Trouble::Hang) => {
             call.hangs();

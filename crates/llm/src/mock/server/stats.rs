@@ -10,12 +10,15 @@ use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use crate::{Usage, mock::Role};
+use crate::{Context, Usage, mock::Role};
+
+use super::calls::{Began, Calls};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
 pub(super) struct Stats {
     counts: Mutex<Counts>,
+    calls: Option<Calls>,
 }
 
 #[derive(Debug, Default)]
@@ -51,15 +54,24 @@ pub(super) struct Call {
     start: Instant,
     /// To the first piece of content.
     first_micros: Option<u64>,
+    /// For the file of calls, if there is one.
+    began: Option<Began>,
+    said: String,
     ended: bool,
 }
 
 impl Stats {
-    pub(super) fn begin(self: &Arc<Self>, role: Role, start: Instant) -> Call {
+    /// `calls`: the file that gets a line for each call.
+    pub(super) fn new(calls: Option<Calls>) -> Self {
+        Self { calls, ..Self::default() }
+    }
+
+    pub(super) fn begin(self: &Arc<Self>, role: Role, start: Instant, context: &Context) -> Call {
         let mut counts = self.lock();
         counts.in_flight += 1;
         counts.most_in_flight = counts.most_in_flight.max(counts.in_flight);
-        Call { stats: Arc::clone(self), role, start, first_micros: None, ended: false }
+        let began = self.calls.as_ref().map(|_| Began { context: context.clone(), at: start });
+        Call { stats: Arc::clone(self), role, start, first_micros: None, began, said: String::new(), ended: false }
     }
 
     pub(super) fn refused(&self) {
@@ -116,7 +128,15 @@ impl Call {
         self.first_micros.get_or_insert_with(|| micros_since(self.start));
     }
 
+    /// What the answer says, for the file of calls.
+    pub(super) fn says(&mut self, text: &str) {
+        if self.began.is_some() {
+            text.clone_into(&mut self.said);
+        }
+    }
+
     pub(super) fn answered(mut self, status: StatusCode, usage: Usage) {
+        self.note(Some(status), Some(usage));
         let latency = micros_since(self.start);
         let ttft = self.first_micros.unwrap_or(latency);
         self.end(|role| {
@@ -129,15 +149,24 @@ impl Call {
     }
 
     pub(super) fn failed(mut self, status: StatusCode) {
+        self.note(Some(status), None);
         self.end(|role| *role.statuses.entry(status.as_u16()).or_default() += 1);
     }
 
     /// Status 200, but not a chat completion.
     pub(super) fn malformed(mut self) {
+        self.note(Some(StatusCode::OK), None);
         self.end(|role| {
             *role.statuses.entry(StatusCode::OK.as_u16()).or_default() += 1;
             role.malformed += 1;
         });
+    }
+
+    fn note(&self, status: Option<StatusCode>, usage: Option<Usage>) {
+        if let Some((calls, began)) = self.stats.calls.as_ref().zip(self.began.as_ref()) {
+            let answer = usage.map(|usage| (self.said.as_str(), usage));
+            calls.add(self.role.name(), began, status.map(|status| status.as_u16()), answer);
+        }
     }
 
     fn end(&mut self, change: impl FnOnce(&mut OfRole)) {
@@ -154,6 +183,7 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         if !self.ended {
+            self.note(None, None);
             self.end(|role| role.aborted += 1);
         }
     }

@@ -28,13 +28,17 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) async fn start(behaviour: Behaviour) -> Self {
+        Self::start_with(behaviour, Default::default()).await
+    }
+
+    async fn start_with(behaviour: Behaviour, extras: server::Extras) -> Self {
         // A second installation is refused, and the first one is good enough.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let (stop, stopped) = oneshot::channel();
         let running =
-            tokio::spawn(server::serve(listener, behaviour, None, async { stopped.await.unwrap_or_default() }));
+            tokio::spawn(server::serve(listener, behaviour, extras, async { stopped.await.unwrap_or_default() }));
         Self { address, stop, running }
     }
 
@@ -140,6 +144,36 @@ async fn stats_count_served_calls() {
         assert!((20.0..2_000.0).contains(&ms), "{figure}: {ms}");
     }
     assert!(stats["tokens"]["judge"]["input"].as_u64() > Some(5));
+}
+
+#[tokio::test]
+async fn the_file_of_calls_has_each_call_with_its_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("calls.jsonl");
+    let extras = server::Extras { calls: Some(std::fs::File::create(&path).expect("a file")), ..Default::default() };
+    let server = Server::start_with(Behaviour { error_rate: 0.5, ..Behaviour::default() }, extras).await;
+    let mut expected = Vec::new();
+    for turn in 1..=20_u32 {
+        let mut question = request("agent", turn.into(), vec![Message::user("Hello")]);
+        question.context.turn = turn;
+        (question.context.trial, question.context.conversation) = ("t1".to_owned(), "night-t1-2-1".to_owned());
+        let reply = server.client(turn % 2 == 0).ask(&question).await.ok();
+        let (status, said) = (if reply.is_some() { 200 } else { 500 }, reply.as_ref().map(|reply| reply.text.clone()));
+        let usage = reply.map(|reply| reply.receipt.usage).unwrap_or_default();
+        expected.push(json!({
+            "role": "agent", "run": question.context.run, "trial": "t1", "conversation": "night-t1-2-1", "turn": turn, "try": 0,
+            "status": status, "said": said, "input_tokens": usage.input, "output_tokens": usage.output,
+        }));
+    }
+    assert!(expected.iter().any(|call| call["said"].is_null()) && expected.iter().any(|call| !call["said"].is_null()));
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    let mut found: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let times: Vec<u64> = found
+        .iter_mut()
+        .map(|call| call.as_object_mut().and_then(|call| call.remove("at_micros")?.as_u64()).expect("a time"))
+        .collect();
+    assert!(times.is_sorted() && times.iter().all(|at| *at < 60_000_000), "{times:?}");
+    assert_eq!(found, expected);
 }
 
 #[tokio::test]
