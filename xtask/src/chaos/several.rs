@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use invariants::{Findings, Invariant, Known};
+use invariants::{Findings, Invariant, Known, Limit};
 use rustix::process::Signal;
 
 use super::{
@@ -23,7 +23,7 @@ use super::{
     process::{Role, tail},
 };
 pub(super) use crash::crash_points;
-use fleet::{Fleet, PRICE, Target};
+use fleet::{Fleet, PRICE, Target, rate};
 use outcome::{Calm, Outcome};
 
 /// Of the undisturbed run's cost. What killed workers held counts as spent.
@@ -158,7 +158,8 @@ fn finish(
         Ok(found) => {
             outcome.lost += found.number("/attempts/lost");
             let strikes = u64::from(outcome.kills() + outcome.pauses() + outcome.crashes);
-            let known = Known { unheard: strikes * fleet.slots(), ..Known::default() };
+            let limit = Some(Limit { requests_per_minute: rate(chaos.trials), workers: None });
+            let known = Known { limit, unheard: strikes * fleet.slots(), excuses: None };
             outcome.look(found.findings(&calm.view, &known, &[fleet.database()]));
             let told = &found.run.report["summary"]["budget"];
             let (most, spent) = (told["max_cost_usd"].as_f64(), told["spent_usd"].as_f64());

@@ -34,6 +34,9 @@ const SUBMITTED_WITHIN: Duration = Duration::from_secs(60);
 /// Of the mock, in US dollars for a million tokens.
 pub(super) const PRICE: (u64, u64) = (1, 10);
 
+/// Of a run: below what its slots could do.
+const REQUESTS_PER_MINUTE: (u32, u32) = (3_600, 36_000);
+
 /// A process that may be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
@@ -67,6 +70,11 @@ impl fmt::Display for Target {
     }
 }
 
+/// The requests a minute of a run with so many trials.
+pub(super) const fn rate(trials: u64) -> u32 {
+    if trials < LARGE { REQUESTS_PER_MINUTE.0 } else { REQUESTS_PER_MINUTE.1 }
+}
+
 pub(super) struct Fleet<'a> {
     place: &'a Place,
     pub(super) folder: PathBuf,
@@ -90,11 +98,12 @@ impl<'a> Fleet<'a> {
         let agent = free_address()?;
         let plan = Plan { trials, ..MIXED };
         let folder = place.prepare(name, &plan, agent)?;
-        let (input, output) = PRICE;
+        let ((input, output), rate) = (PRICE, rate(trials));
         // The mock plays every role behind a socket, so that it counts every call.
         let settings = format!(
             "endpoints:\n  shop:\n    url: \"http://{agent}/v1\"\n    model: shop\n    key: env:{KEY_NAME}\n    trace: true\n    \
-             price: {{ input_per_million: {input}, output_per_million: {output} }}\n    max_output_tokens: 400\n\
+             price: {{ input_per_million: {input}, output_per_million: {output} }}\n    max_output_tokens: 400\n    \
+             limits: {{ requests_per_minute: {rate} }}\n\
              agents: {{ shop: {{ endpoint: shop }} }}\nroles: {{ agent: shop, user_sim: shop, judge: shop }}\n"
         );
         std::fs::write(folder.join("gabfest.yaml"), settings)?;
