@@ -61,6 +61,9 @@ impl<S: Store> Dispatcher<S> {
     /// The scheduler's state may differ from the store's now. Workers drop their trials; everything that was acknowledged is
     /// stored, and a resume starts from there.
     pub(super) async fn store_failed(&mut self, error: &store::Error) {
+        if matches!(error, store::Error::TakenOver) {
+            return self.replaced();
+        }
         let trouble = error.to_string();
         tracing::error!(error = trouble, "store failed; runs are interrupted");
         let running: Vec<RunId> =
@@ -71,12 +74,7 @@ impl<S: Store> Dispatcher<S> {
             }
             self.links.dismiss(session, &trouble);
         }
-        self.scheduler = Scheduler::new(self.config.timing);
-        let keeps = self.config.reclaim == Reclaim::AfterTtl;
-        (self.roster, self.shares, self.days) = (Roster::default(), Shares::new(keeps), Days::default());
-        self.shares.keep_quiet(self.now() + self.config.timing.closed_stream);
-        self.endpoints = Endpoints::default();
-        self.own = None;
+        self.forget_workers();
         for id in running {
             let at = self.clock.now();
             // If even this cannot be written, the run stays `running` in the store and is resumed as such.
@@ -88,6 +86,24 @@ impl<S: Store> Dispatcher<S> {
                 _ => self.end(&id, RunState::Interrupted, at, Some(trouble.clone())),
             }
         }
+    }
+
+    /// Another coordinator is in charge: the sessions and their trials go on there, where workers and watchers find them once their
+    /// streams here are closed.
+    fn replaced(&mut self) {
+        tracing::warn!("another coordinator has taken over: workers and watchers find it there");
+        self.links.clear();
+        self.runs.retain(|_, run| !run.is_running());
+        self.forget_workers();
+    }
+
+    fn forget_workers(&mut self) {
+        self.scheduler = Scheduler::new(self.config.timing);
+        let keeps = self.config.reclaim == Reclaim::AfterTtl;
+        (self.roster, self.shares, self.days) = (Roster::default(), Shares::new(keeps), Days::default());
+        self.shares.keep_quiet(self.now() + self.config.timing.closed_stream);
+        self.endpoints = Endpoints::default();
+        self.own = None;
     }
 
     pub(super) fn now(&self) -> Duration {

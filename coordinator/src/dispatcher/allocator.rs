@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use record::Usd;
 use store::{Account, Ledger, Slice};
 
-/// A grant is at most this part of what is left for each worker, unless one call needs more.
+/// For calls to come, each worker holds at most this part of what is left for each worker, unless one call needs more.
 const PARTS: i64 = 16;
 /// So many of the dearest calls for each worker have to be left before new conversations start.
 const CALLS_KEPT: i64 = 2;
@@ -76,6 +76,11 @@ impl Held {
     /// What may still be spent or come back.
     fn outstanding(&self) -> i64 {
         self.slice.reserved().0
+    }
+
+    /// For calls to come.
+    fn unused(&self) -> i64 {
+        self.outstanding().saturating_sub(self.word.reserved).max(0)
     }
 
     fn asks(&self) -> bool {
@@ -190,7 +195,8 @@ impl Allocator {
         let mut grants = Vec::new();
         for (session, held) in self.held.iter().filter(|(_, held)| held.asks()) {
             let (need, asked) = (held.word.need, held.word.wanted.saturating_sub(held.slice.granted.0));
-            let most = if self.mood == Mood::Short { need } else { asked.min(part.max(need)) };
+            let most =
+                if self.mood == Mood::Short { need } else { asked.min(part.saturating_sub(held.unused()).max(need)) };
             let more = if most > left { need } else { most };
             if more > 0 && more <= left {
                 left -= more;

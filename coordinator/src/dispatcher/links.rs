@@ -134,6 +134,11 @@ impl Links {
         self.links.remove(&session);
     }
 
+    /// Closes all streams. The sessions stay.
+    pub(super) fn clear(&mut self) {
+        self.links.clear();
+    }
+
     /// Every session with its slots.
     pub(super) fn slots(&self) -> impl Iterator<Item = (u64, u64)> {
         self.links.iter().map(|(session, link)| (*session, u64::from(link.slots)))

@@ -9,7 +9,7 @@ use store::Store;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 
 use super::{batch, limits, parts::Parts, status::status};
 use crate::{
@@ -113,7 +113,11 @@ async fn listen<S: Store>(
     let stream = match handle.open_stream(session, proof, worker, orders.clone(), wanted.clone().drop_guard()).await {
         Ok(stream) => stream,
         Err(error) => {
-            let _ = orders.send(Order::Goodbye { reason: error.to_string() }).await;
+            // The session is not over if the store does not answer, or is another coordinator's: the worker tries again.
+            let reason = error.to_string();
+            if status(error).code() != Code::Unavailable {
+                let _ = orders.send(Order::Goodbye { reason }).await;
+            }
             return;
         }
     };
