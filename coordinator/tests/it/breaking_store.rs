@@ -14,6 +14,10 @@ use store::{
 pub(crate) struct BreakingStore {
     memory: Memory,
     pub(crate) broken: AtomicBool,
+    /// By another coordinator, so that writes are refused.
+    pub(crate) taken_over: AtomicBool,
+    /// Sessions cannot be looked up.
+    pub(crate) away: AtomicBool,
     /// What a run has spent cannot be read.
     pub(crate) hides_spend: AtomicBool,
     /// Bytes of turns.
@@ -22,6 +26,9 @@ pub(crate) struct BreakingStore {
 
 impl BreakingStore {
     fn writable(&self) -> Result<(), Error> {
+        if self.taken_over.load(Ordering::Relaxed) {
+            return Err(Error::TakenOver);
+        }
         if self.broken.load(Ordering::Relaxed) { Err(Error::Unwritable("disk full".to_owned())) } else { Ok(()) }
     }
 }
@@ -70,6 +77,9 @@ impl Store for BreakingStore {
     }
 
     async fn token(&self, session: u64) -> Result<Option<Digest>, Error> {
+        if self.away.load(Ordering::Relaxed) {
+            return Err(Error::Unavailable("nobody listens".to_owned()));
+        }
         self.memory.token(session).await
     }
 

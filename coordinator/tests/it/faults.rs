@@ -173,6 +173,34 @@ async fn sessions_outlive_a_coordinator_that_is_started_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn sessions_and_trials_go_on_at_the_coordinator_that_has_taken_over() {
+    let store = Arc::new(BreakingStore::default());
+    let mut served = Served::new(Arc::clone(&store), Config::default()).await;
+    let plan = plan(1, 4);
+    served.submit("r1", &plan).await;
+    let mut worker = FakeWorker::join(&mut served).await;
+    let lease = worker.claim(4).await.remove(0);
+    store.taken_over.store(true, Ordering::Relaxed);
+    worker.say(Word::Batch(batch(&plan, 1, &lease, Verdict::Pass))).await;
+    assert_eq!(worker.hear().await, None, "neither Stop nor Goodbye");
+    store.away.store(true, Ordering::Relaxed);
+    let mut refused = worker.again(&mut served).await;
+    assert_eq!(refused.hear().await, None, "a session that cannot be looked up is not over");
+
+    store.away.store(false, Ordering::Relaxed);
+    served.killed();
+    store.taken_over.store(false, Ordering::Relaxed);
+    let mut served = Served::new(store, Config::default()).await;
+    let mut worker = worker.again(&mut served).await;
+    assert!(matches!(worker.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0, .. }))));
+    assert_eq!(worker.claim_as(1, 4).await, [lease.clone()]);
+    worker.plays(&plan, &lease, Verdict::Pass).await;
+    let end = served.watch("r1").await.pop().unwrap();
+    assert_eq!((end.state(), end.pass, end.lost_attempts), (RunState::Finished, 4, 0));
+    served.drained().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_embedded_coordinator_takes_everything_back_at_once() {
     let config = Config { reclaim: Reclaim::AtOnce, ..Config::default() };
     let mut served = Served::new(Arc::new(Memory::new()), config).await;
