@@ -100,6 +100,8 @@ pub(crate) struct Dispatcher<S> {
     endpoints: Endpoints,
     /// The session in which the coordinator itself ends poisoned trials, and its last sequence.
     own: Option<(u64, u64)>,
+    /// Another coordinator is in charge of the store.
+    replaced: bool,
     /// Tasks that compute the numbers of ended runs for observers.
     telling: JoinSet<()>,
     /// When the store was last checked.
@@ -126,6 +128,7 @@ impl<S: Store> Dispatcher<S> {
             days: Days::default(),
             endpoints: Endpoints::default(),
             own: None,
+            replaced: false,
             telling: JoinSet::new(),
             looked: Instant::now(),
         }
@@ -263,6 +266,10 @@ impl<S: Store> Dispatcher<S> {
         orders: mpsc::Sender<Order>,
         wanted: DropGuard,
     ) -> Result<u64, Error> {
+        // The store can still be read, and a Welcome would let the worker go on.
+        if self.replaced {
+            return Err(store::Error::TakenOver.into());
+        }
         let owner = self.store.token(session).await?.ok_or(Error::SessionOver(session))?;
         if owner != *proof {
             tracing::warn!(session, worker = worker.name, "a stream is refused: the session is another worker's");

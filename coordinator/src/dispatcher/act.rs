@@ -92,6 +92,7 @@ impl<S: Store> Dispatcher<S> {
     /// streams here are closed.
     fn replaced(&mut self) {
         tracing::warn!("another coordinator has taken over: workers and watchers find it there");
+        self.replaced = true;
         self.links.clear();
         self.runs.retain(|_, run| !run.is_running());
         self.forget_workers();
@@ -144,7 +145,10 @@ impl<S: Store> Dispatcher<S> {
                 self.observers.metrics.lost(begun_of(&lost));
                 self.shares.over(session);
                 self.days.over(session);
-                self.endpoints.over(session);
+                self.endpoints.over(session, self.now());
+                for limit in self.endpoints.names() {
+                    self.tell_learned(&limit);
+                }
                 self.leaves_money(session);
                 match (self.roster.over(session), trials_of(&lost)) {
                     (worker, trials @ 1..) => {

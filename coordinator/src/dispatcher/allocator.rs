@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use record::Usd;
 use store::{Account, Ledger, Slice};
 
-/// For calls to come, each worker holds at most this part of what is left for each worker, unless one call needs more.
+/// For calls to come, each worker holds about this part of what is left for each worker, unless one call needs more.
 const PARTS: i64 = 16;
 /// So many of the dearest calls for each worker have to be left before new conversations start.
 const CALLS_KEPT: i64 = 2;
@@ -169,7 +169,10 @@ impl Allocator {
     pub(crate) fn settled(&mut self, session: u64, cost: Usd, account: Option<Account>) {
         if let (Some(held), Some(account)) = (self.held.get_mut(&session), account) {
             held.slice.settled += cost;
+            let before = held.slice.charged.0;
             held.slice.hear(account);
+            // What was charged is not reserved any more, which the worker says later.
+            held.word.reserved = held.word.reserved.saturating_sub(held.slice.charged.0 - before).max(0);
         }
     }
 
@@ -195,8 +198,13 @@ impl Allocator {
         let mut grants = Vec::new();
         for (session, held) in self.held.iter().filter(|(_, held)| held.asks()) {
             let (need, asked) = (held.word.need, held.word.wanted.saturating_sub(held.slice.granted.0));
-            let most =
-                if self.mood == Mood::Short { need } else { asked.min(part.saturating_sub(held.unused()).max(need)) };
+            let room = part.saturating_sub(held.unused());
+            let most = match self.mood {
+                Mood::Short => need,
+                // Not for each call: only when half of it is used.
+                _ if need == 0 && room < part / 2 => 0,
+                _ => asked.min(room.max(need)),
+            };
             let more = if most > left { need } else { most };
             if more > 0 && more <= left {
                 left -= more;

@@ -261,6 +261,10 @@ pub(crate) enum Order {
     Goodbye {
         reason: String,
     },
+    /// The stream cannot be opened now. The session is not over.
+    Retry {
+        reason: String,
+    },
 }
 
 /// A lease as its worker gets it.

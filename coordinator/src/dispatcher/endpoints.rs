@@ -12,6 +12,11 @@ const EPISODE: Duration = Duration::from_secs(15);
 /// A pause that is longer by less is the same.
 const SLACK: Duration = Duration::from_secs(1);
 
+/// A limit that no worker has seen for so long is forgotten: the provider may have another one now.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
+
+const LIMITS: [LimitOf; 4] = [LimitOf::Requests, LimitOf::Tokens, LimitOf::InputTokens, LimitOf::OutputTokens];
+
 /// By limit.
 #[derive(Debug, Default)]
 pub(super) struct Endpoints(BTreeMap<String, Endpoint>);
@@ -27,8 +32,8 @@ struct Endpoint {
     closed: BTreeMap<u64, String>,
     /// By session: the provider's limits that it has seen lately.
     named: BTreeMap<u64, NamedLimits>,
-    /// The lowest of them, and what was seen before where nobody has seen any lately.
-    learned: NamedLimits,
+    /// The lowest of them, or of those that were seen last, and when somebody had seen it lately.
+    learned: BTreeMap<LimitOf, (u64, Duration)>,
     /// By session: what its stream was told of that.
     told: BTreeMap<u64, NamedLimits>,
 }
@@ -43,12 +48,13 @@ pub(super) struct News {
 }
 
 impl Endpoints {
-    pub(super) fn over(&mut self, session: u64) {
+    pub(super) fn over(&mut self, session: u64, now: Duration) {
         for endpoint in self.0.values_mut() {
             endpoint.episodes.remove(&session);
             endpoint.closed.remove(&session);
             endpoint.named.remove(&session);
             endpoint.told.remove(&session);
+            endpoint.learn(now);
         }
     }
 
@@ -59,19 +65,23 @@ impl Endpoints {
         }
     }
 
-    /// What the workers have learned together.
-    pub(super) fn learned(&self, limit: &str) -> NamedLimits {
-        self.0.get(limit).map(|endpoint| endpoint.learned.clone()).unwrap_or_default()
+    /// What the sessions with this limit have to hear of what was learned. From now on they know it.
+    pub(super) fn untold(&mut self, limit: &str) -> Vec<(u64, NamedLimits)> {
+        let Some(endpoint) = self.0.get_mut(limit) else { return Vec::new() };
+        let learned: NamedLimits = endpoint.learned.iter().map(|(of, (limit, _))| (*of, *limit)).collect();
+        let mut untold = Vec::new();
+        for session in endpoint.named.keys() {
+            let told = endpoint.told.insert(*session, learned.clone()).unwrap_or_default();
+            if told != learned {
+                untold.push((*session, learned.clone()));
+            }
+        }
+        untold
     }
 
-    /// The sessions with this limit that do not know yet what was learned. From now on they do.
-    pub(super) fn untold(&mut self, limit: &str) -> Vec<u64> {
-        let Some(endpoint) = self.0.get_mut(limit).filter(|endpoint| !endpoint.learned.is_empty()) else {
-            return Vec::new();
-        };
-        let Endpoint { named, learned, told, .. } = endpoint;
-        let mut is_untold = |session: &u64| told.insert(*session, learned.clone()).as_ref() != Some(learned);
-        named.keys().copied().filter(|session| is_untold(session)).collect()
+    /// The limits that workers have named.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
     }
 
     /// The endpoints that workers wait for, each with a reason.
@@ -99,12 +109,19 @@ impl Endpoints {
             None => drop(endpoint.closed.remove(&session)),
         }
         endpoint.named.insert(session, health.named.clone());
-        for of in [LimitOf::Requests, LimitOf::Tokens, LimitOf::InputTokens, LimitOf::OutputTokens] {
-            if let Some(lowest) = endpoint.named.values().filter_map(|named| named.get(&of)).min() {
-                endpoint.learned.insert(of, *lowest);
+        endpoint.learn(now);
+        News { pauses, closes: was_open && !endpoint.closed.is_empty() }
+    }
+}
+
+impl Endpoint {
+    fn learn(&mut self, now: Duration) {
+        for of in LIMITS {
+            if let Some(lowest) = self.named.values().filter_map(|named| named.get(&of)).min() {
+                self.learned.insert(of, (*lowest, now));
             }
         }
-        News { pauses, closes: was_open && !endpoint.closed.is_empty() }
+        self.learned.retain(|_, (_, seen)| *seen + FORGOTTEN_AFTER > now);
     }
 }
 
@@ -140,29 +157,42 @@ mod tests {
         assert_eq!(endpoints.closed().as_deref(), Some("judge: a"));
         endpoints.hear(1, "judge", &Health::default(), Duration::ZERO);
         assert_eq!(endpoints.closed().as_deref(), Some("judge: b"));
-        endpoints.over(2);
+        endpoints.over(2, Duration::ZERO);
         assert_eq!(endpoints.closed(), None);
     }
 
     #[test]
     fn all_workers_hear_the_lowest_limit_that_one_has_seen_lately() {
         let mut endpoints = Endpoints::default();
-        let mut heard = |session, requests: Option<u64>| {
-            let named: NamedLimits = requests.into_iter().map(|limit| (LimitOf::Requests, limit)).collect();
-            endpoints.hear(session, "judge", &Health { named, ..Health::default() }, Duration::ZERO);
-            let untold = endpoints.untold("judge");
-            (untold, endpoints.learned("judge").get(&LimitOf::Requests).copied())
+        let says = |endpoints: &mut Endpoints, session, requests: Option<u64>, at| {
+            let named = requests.into_iter().map(|limit| (LimitOf::Requests, limit)).collect();
+            endpoints.hear(session, "judge", &Health { named, ..Health::default() }, Duration::from_secs(at));
         };
-        assert_eq!(heard(1, None), (vec![], None));
-        assert_eq!(heard(3, None), (vec![], None));
-        assert_eq!(heard(1, Some(100)), (vec![1, 3], Some(100)));
-        assert_eq!(heard(2, Some(100)), (vec![2], Some(100)), "the others know it");
-        assert_eq!(heard(2, Some(100)), (vec![], Some(100)), "no news");
-        assert_eq!(heard(2, Some(60)), (vec![1, 2, 3], Some(60)));
-        assert_eq!(heard(2, Some(200)), (vec![1, 2, 3], Some(100)), "the first has seen 100 lately");
-        assert_eq!(heard(1, None), (vec![1, 2, 3], Some(200)), "no longer");
-        assert_eq!(heard(2, None), (vec![], Some(200)), "nobody has seen another one since");
+        let untold = |endpoints: &mut Endpoints| -> Vec<(u64, Option<u64>)> {
+            let untold = endpoints.untold("judge").into_iter();
+            untold.map(|(session, named)| (session, named.get(&LimitOf::Requests).copied())).collect()
+        };
+        for session in [1, 3] {
+            says(&mut endpoints, session, None, 0);
+        }
+        assert_eq!(untold(&mut endpoints), []);
+        says(&mut endpoints, 1, Some(100), 1);
+        assert_eq!(untold(&mut endpoints), [(1, Some(100)), (3, Some(100))]);
+        says(&mut endpoints, 2, Some(100), 2);
+        assert_eq!(untold(&mut endpoints), [(2, Some(100))], "the others know it");
+        says(&mut endpoints, 2, Some(60), 3);
+        assert_eq!(untold(&mut endpoints), [(1, Some(60)), (2, Some(60)), (3, Some(60))]);
+        says(&mut endpoints, 2, Some(200), 4);
+        assert_eq!(untold(&mut endpoints).len(), 3, "the first one has seen 100 lately");
+        endpoints.over(1, Duration::from_secs(5));
+        assert_eq!(untold(&mut endpoints), [(2, Some(200)), (3, Some(200))], "it is gone");
+        says(&mut endpoints, 2, None, 6);
+        assert_eq!(untold(&mut endpoints), [], "nobody has seen another one since");
         endpoints.opened(2);
-        assert_eq!(endpoints.untold("judge"), [2], "the new stream");
+        assert_eq!(untold(&mut endpoints), [(2, Some(200))], "the new stream");
+        says(&mut endpoints, 2, None, 5 + FORGOTTEN_AFTER.as_secs());
+        assert_eq!(untold(&mut endpoints), [(2, None), (3, None)], "it is forgotten");
+        endpoints.opened(3);
+        assert_eq!(untold(&mut endpoints), []);
     }
 }

@@ -56,10 +56,7 @@ impl<S: Store> Dispatcher<S> {
                 self.links.send(other, Order::Pause { limit: limit.to_owned(), pause: health.pause });
             }
         }
-        for other in self.endpoints.untold(limit) {
-            let named = self.endpoints.learned(limit);
-            self.links.send(other, Order::Learned { limit: limit.to_owned(), named });
-        }
+        self.tell_learned(limit);
         let running: Vec<RunId> =
             self.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id.clone()).collect();
         if let Some(reason) = health.closed.filter(|_| news.closes) {
@@ -74,6 +71,14 @@ impl<S: Store> Dispatcher<S> {
             running.iter().for_each(|run| self.publish(run));
         }
         Ok(())
+    }
+}
+
+impl<S: Store> Dispatcher<S> {
+    pub(super) fn tell_learned(&mut self, limit: &str) {
+        for (session, named) in self.endpoints.untold(limit) {
+            self.links.send(session, Order::Learned { limit: limit.to_owned(), named });
+        }
     }
 }
 

@@ -113,11 +113,13 @@ async fn listen<S: Store>(
     let stream = match handle.open_stream(session, proof, worker, orders.clone(), wanted.clone().drop_guard()).await {
         Ok(stream) => stream,
         Err(error) => {
-            // The session is not over if the store does not answer, or is another coordinator's: the worker tries again.
+            // The session is not over if the store does not answer or is another coordinator's, or if this one is stopping.
             let reason = error.to_string();
-            if status(error).code() != Code::Unavailable {
-                let _ = orders.send(Order::Goodbye { reason }).await;
-            }
+            let order = match status(error).code() {
+                Code::Unavailable => Order::Retry { reason },
+                _ => Order::Goodbye { reason },
+            };
+            let _ = orders.send(order).await;
             return;
         }
     };
@@ -230,7 +232,8 @@ fn order_to_wire(order: Order, now: impl Fn() -> Duration) -> v1::CoordinatorMes
         Order::Pause { limit, pause } => down::Body::Pause(limits::pause_to_wire(limit, pause)),
         Order::Learned { limit, named } => down::Body::Learned(limits::learned_to_wire(limit, &named)),
         Order::Day { limit, grant } => down::Body::Day(limits::day_to_wire(limit, grant)),
-        Order::Goodbye { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: true }),
+        Order::Goodbye { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: true, retry: false }),
+        Order::Retry { reason } => down::Body::Goodbye(v1::Goodbye { reason, rejoin: false, retry: true }),
         Order::Fenced { trials } => down::Body::Fenced(v1::Fenced { trials: held_to_wire(trials) }),
         Order::Refused { sequence, refusal: Refusal { reason, trials } } => {
             down::Body::Refused(v1::Refused { sequence, reason, trials: held_to_wire(trials) })

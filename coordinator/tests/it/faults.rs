@@ -183,17 +183,30 @@ async fn sessions_and_trials_go_on_at_the_coordinator_that_has_taken_over() {
     store.taken_over.store(true, Ordering::Relaxed);
     worker.say(Word::Batch(batch(&plan, 1, &lease, Verdict::Pass))).await;
     assert_eq!(worker.hear().await, None, "neither Stop nor Goodbye");
-    store.away.store(true, Ordering::Relaxed);
+    let retry =
+        |reason: &str| Some(Order::Goodbye(v1::Goodbye { reason: reason.to_owned(), rejoin: false, retry: true }));
     let mut refused = worker.again(&mut served).await;
-    assert_eq!(refused.hear().await, None, "a session that cannot be looked up is not over");
-
-    store.away.store(false, Ordering::Relaxed);
+    assert_eq!(
+        refused.hear().await,
+        retry("another coordinator has taken over"),
+        "no Welcome of one that was replaced"
+    );
+    assert_eq!(refused.hear().await, None);
     served.killed();
     store.taken_over.store(false, Ordering::Relaxed);
-    let mut served = Served::new(store, Config::default()).await;
+    store.away.store(true, Ordering::Relaxed);
+    let mut served = Served::new(Arc::clone(&store), Config::default()).await;
+    let mut refused = worker.again(&mut served).await;
+    let away = refused.hear().await;
+    assert!(
+        matches!(&away, Some(Order::Goodbye(bye)) if bye.retry && bye.reason.contains("nobody listens")),
+        "{away:?}"
+    );
+
+    store.away.store(false, Ordering::Relaxed);
     let mut worker = worker.again(&mut served).await;
     assert!(matches!(worker.hear().await, Some(Order::Welcome(v1::Welcome { acknowledged: 0, .. }))));
-    assert_eq!(worker.claim_as(1, 4).await, [lease.clone()]);
+    assert_eq!(worker.claim_as(1, 4).await, std::slice::from_ref(&lease));
     worker.plays(&plan, &lease, Verdict::Pass).await;
     let end = served.watch("r1").await.pop().unwrap();
     assert_eq!((end.state(), end.pass, end.lost_attempts), (RunState::Finished, 4, 0));

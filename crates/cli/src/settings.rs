@@ -86,8 +86,8 @@ pub(crate) struct Settings {
     pub(crate) pass_k: Option<u32>,
     /// Files and folders with personas, in addition to those of the played scenarios; relative to this file.
     pub(crate) personas: Vec<PathBuf>,
-    /// Of the combinations of axes, rows and personas plays as few as have every combination of the values of any so many of them, as
-    /// `--cover` does: 2 covers every pair. Without it all combinations are played.
+    /// Plays the smallest set of combinations in which any two axes, rows or personas have every pair of their values (2), as `--cover`
+    /// does. 1 covers every value, 3 every triple. Without it all combinations are played.
     #[schemars(range(min = 1, max = 3))]
     pub(crate) cover: Option<u32>,
     /// Trials played at the same time by this machine (32).

@@ -50,6 +50,10 @@ fn lines(file: &str, lines: &[Value], planned: u64) -> Vec<String> {
             broken.push(format!("{file} has {} trials {what}: {}", numbers.len(), some(&numbers)));
         }
     }
+    let numbers = lines.iter().map(|line| line["number"].as_u64());
+    if !numbers.is_sorted() {
+        broken.push(format!("{file} does not have its trials in order"));
+    }
     if ids.len() != seen.len() {
         broken.push(format!("{file} has {} ids of {} trials", ids.len(), seen.len()));
     }

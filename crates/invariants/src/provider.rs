@@ -58,7 +58,7 @@ pub fn calls(run: &Run, ledger: &Ledger, unheard: u64) -> Vec<String> {
         .filter(|(trial, attempt)| winners.get(trial) != Some(attempt))
         .map(|(trial, attempt)| format!("attempt {attempt} of {trial}"))
         .collect();
-    let counted = number(run, "/attempts/lost").saturating_add(number(run, "/attempts/replayed"));
+    let counted = counted_others(run);
     if others.len() as u64 > counted.saturating_add(unheard) {
         broken.push(format!(
             "the agent saw {} attempts that did not win; the report counts {counted}, and {unheard} may be unknown: {}",
@@ -79,12 +79,12 @@ pub fn calls(run: &Run, ledger: &Ledger, unheard: u64) -> Vec<String> {
     if !strangers.is_empty() {
         broken.push(format!("the agent was asked by trials that the report does not have: {}", some(&strangers)));
     }
-    let named = run.report["summary"]["llm_calls"]["agent"].as_u64().unwrap_or_default();
+    let named = number(run, "/llm_calls/agent");
     let all: u64 = asked.values().map(|calls| answered(calls)).sum();
     // A call that was given up is named, also if it still waited for its turn: one of each lost attempt. With a budget, a call may
     // have been refused before it was made.
     let has_budget = !run.report["summary"]["budget"].is_null();
-    if !has_budget && named > all.saturating_add(number(run, "/attempts/lost")) {
+    if !has_budget && named > all.saturating_add(counted) {
         broken.push(format!("the report names {named} calls, and the agent answered {all}"));
     }
     broken
@@ -104,9 +104,16 @@ pub fn owners(ledger: &Ledger, excused: impl Fn(Duration) -> bool) -> Vec<String
                 "attempt {earlier} of {trial} went on until {until:?}, and {attempt} began at {first:?}"
             ));
         }
-        before.insert(trial, (attempt, last));
+        let (_, until) = before.get(trial).copied().unwrap_or_default();
+        before.insert(trial, (attempt, last.max(until)));
     }
     broken
+}
+
+/// The attempts that the report counts and that did not win; 0 if it has no such figure.
+fn counted_others(run: &Run) -> u64 {
+    let figures = ["/attempts/lost", "/attempts/replayed"].map(|pointer| number(run, pointer));
+    figures.into_iter().filter(|figure| *figure != u64::MAX).sum()
 }
 
 /// The attempt of each trial that counts.

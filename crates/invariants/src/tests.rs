@@ -47,8 +47,11 @@ fn clean() -> (Run, Ledger, String) {
     (Run { planned: 3, report, trials, transcripts }, Ledger(calls), view)
 }
 
-const SLOW: Known<'_> =
-    Known { limit: Some(Limit { requests_per_minute: 12, workers: Some(1) }), unheard: 0, excuses: None };
+const SLOW: Known<'_> = Known {
+    limit: Some(Limit { requests_per_minute: 12, workers: 1, late: Duration::ZERO }),
+    unheard: 0,
+    excuses: None,
+};
 
 fn look(run: &Run, ledger: &Ledger) -> String {
     let mut findings = Findings::default();

@@ -154,9 +154,9 @@ pub(crate) fn budget(totals: &Totals) -> Vec<String> {
     }
     let mut lines = vec![format!("budget {}: {}", usd(max_cost_usd), parts.join(", "))];
     if used_up && trials_not_played > 0 {
-        let trials = plural(trials_not_played, "trial was", "trials were");
+        let trials = plural(trials_not_played, "trial has", "trials have");
         lines.push(format!(
-            "the budget is used up: {trials} not played, and `gabfest resume RUN --max-cost USD` plays them"
+            "the budget is used up: {trials} no verdict because of it, and `gabfest resume RUN --max-cost USD` plays them"
         ));
     } else if used_up {
         lines.push("the budget is used up".to_owned());

@@ -570,13 +570,15 @@ pub struct Stop {
     #[prost(bool, tag = "2")]
     pub drain: bool,
 }
-/// The session has ended. `rejoin`: join again for a new one.
+/// The session has ended. `rejoin`: join again for a new one. `retry`: it has not ended, and only this stream is closed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Goodbye {
     #[prost(string, tag = "1")]
     pub reason: ::prost::alloc::string::String,
     #[prost(bool, tag = "2")]
     pub rejoin: bool,
+    #[prost(bool, tag = "3")]
+    pub retry: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SubmitRequest {

@@ -61,6 +61,10 @@ impl Session<'_> {
             Order::Pause(pause) => self.pause(&pause),
             Order::Learned(learned) => self.adopt(&learned),
             Order::Day(grant) => self.grant_day(&grant),
+            Order::Goodbye(goodbye) if goodbye.retry => {
+                self.trouble = goodbye.reason;
+                return Some(End::Broken);
+            }
             Order::Goodbye(goodbye) => {
                 tracing::info!(reason = goodbye.reason, "the coordinator ended the session");
                 return Some(if goodbye.rejoin { End::Over } else { End::Drained });

@@ -52,7 +52,7 @@ impl Found {
     }
 }
 
-/// The files that have the key of the fleet's endpoint.
+/// The files that have the key of the fleet's endpoint in plain bytes.
 fn with_key(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

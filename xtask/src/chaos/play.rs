@@ -113,8 +113,10 @@ pub(crate) fn finish(fleet: &mut Fleet<'_>, outcome: &mut Outcome, ended: bool, 
     match fleet.view().and_then(|view| Found::read(&fleet.folder, calm.trials, view, nanos(PRICE))) {
         Ok(found) => {
             outcome.lost = Some(found.number("/attempts/lost"));
-            let strikes = u64::from(outcome.processes + outcome.struck.values().sum::<u32>());
-            let known = Known { unheard: strikes * u64::from(SLOTS), ..Known::default() };
+            let parted = outcome.struck.iter().filter(|(fault, _)| fault.strikes_worker());
+            let strikes: u32 = parted.map(|(_, times)| times).sum::<u32>() + fleet.crashes();
+            let workers = fleet.workers.len() as u64;
+            let known = Known { unheard: u64::from(strikes) * workers * u64::from(SLOTS), ..Known::default() };
             outcome.look(found.findings(&calm.view, &known, &[]));
         }
         Err(error) => outcome.broken.push(format!("the report cannot be read: {error:#}")),

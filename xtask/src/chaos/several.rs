@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use invariants::{Findings, Invariant, Known, Limit};
+use invariants::{Findings, Invariant, Known};
 use rustix::process::Signal;
 
 use super::{
@@ -23,7 +23,7 @@ use super::{
     process::{Role, tail},
 };
 pub(super) use crash::crash_points;
-use fleet::{Fleet, PRICE, Target, rate};
+use fleet::{Fleet, PRICE, Target, limit};
 use outcome::{Calm, Outcome};
 
 /// Of the undisturbed run's cost. What killed workers held counts as spent.
@@ -86,7 +86,8 @@ fn undisturbed(chaos: &Chaos, place: &Place) -> anyhow::Result<Calm> {
     let view = fleet.view()?;
     let found = Found::read(&fleet.folder, chaos.trials, view.clone(), nanos(PRICE));
     let found = found.context("failed to read the undisturbed run")?;
-    let broken: Vec<String> = found.findings(&view, &Known::default(), &[]).broken().collect();
+    let broken: Vec<String> =
+        found.findings(&view, &Known { limit: Some(limit(chaos.trials)), ..Known::default() }, &[]).broken().collect();
     ensure!(broken.is_empty(), "the undisturbed run: {}", broken.join("; "));
     let cost = found.run.report["summary"]["budget"]["spent_usd"].as_f64().context("the report has no budget")?;
     Ok(Calm { took, code, view, cost })
@@ -145,9 +146,11 @@ fn finish(
     (calm, budget): (&Calm, f64),
     outcome: &mut Outcome,
 ) -> anyhow::Result<()> {
+    let before = outcome.strikes_on_workers();
     let mut play = Play { fleet: &mut fleet, agenda, began, vacant: None, hangs: BTreeSet::new() };
     let ended = play.until_the_end(watcher, submitted, calm, outcome)?;
-    outcome.crashes += fleet.crashes();
+    let crashes = fleet.crashes();
+    outcome.crashes += crashes;
     outcome.broken.extend(fleet.panics());
     outcome.slow_calls = fleet.slow_calls().map(|calls| calls + outcome.slow_calls.unwrap_or(0));
     if !ended {
@@ -157,9 +160,8 @@ fn finish(
     match fleet.view().and_then(|view| Found::read(&fleet.folder, chaos.trials, view, nanos(PRICE))) {
         Ok(found) => {
             outcome.lost += found.number("/attempts/lost");
-            let strikes = u64::from(outcome.kills() + outcome.pauses() + outcome.crashes);
-            let limit = Some(Limit { requests_per_minute: rate(chaos.trials), workers: None });
-            let known = Known { limit, unheard: strikes * fleet.slots(), excuses: None };
+            let strikes = u64::from(outcome.strikes_on_workers() - before + crashes);
+            let known = Known { limit: Some(limit(chaos.trials)), unheard: strikes * fleet.slots(), excuses: None };
             outcome.look(found.findings(&calm.view, &known, &[fleet.database()]));
             let told = &found.run.report["summary"]["budget"];
             let (most, spent) = (told["max_cost_usd"].as_f64(), told["spent_usd"].as_f64());

@@ -319,6 +319,22 @@ fn a_worker_gets_a_small_part_or_what_one_call_needs() {
 }
 
 #[test]
+fn a_worker_holds_a_small_part_and_gets_more_when_half_of_it_is_used() {
+    let mut plenty = allocator(16_000);
+    assert_eq!(granted(&mut plenty, 1, word(9_000, 0)), 1_000);
+    let reserved = |reserved, need| Word { reserved, ..word(9_000, need) };
+    assert_eq!(granted(&mut plenty, 1, reserved(0, 0)), 1_000, "it has used nothing");
+    assert_eq!(granted(&mut plenty, 1, reserved(400, 0)), 1_000, "less than half");
+    assert_eq!(granted(&mut plenty, 1, reserved(600, 0)), 1_000 + 15_000 / 16 - 400, "a sixteenth of what is left");
+    assert_eq!(granted(&mut plenty, 1, reserved(600, 2_000)), 1_537 + 2_000, "one call needs it");
+    // Batches say what calls cost before the worker says that they reserve nothing any more.
+    let account = Account { returned: Usd(0), charged: Usd(500) };
+    plenty.settled(1, Usd(500), Some(account));
+    let held = &plenty.held[&1];
+    assert_eq!((held.word.reserved, held.unused()), (100, 3_537 - 500 - 100));
+}
+
+#[test]
 fn short_money_comes_back_and_goes_to_whoever_needs_it() {
     let mut money = allocator(100);
     assert_eq!(granted(&mut money, 1, word(90, 90)), 90);

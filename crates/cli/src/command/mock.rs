@@ -7,6 +7,7 @@ use llm::mock::server::Extras;
 
 use crate::{
     args::Config,
+    clock,
     exit::{Exit, usage},
     knowledge_base, listening,
     settings::{self, Settings},
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     /// Serve a knowledge base (.qna, .lu or JSON; `-` is stdin) like QnA Maker and custom question answering
     #[arg(long, value_name = "FILE")]
     qna: Option<PathBuf>,
-    /// Append a line of JSON for each call to this file
+    /// Append a line of JSON for each chat, embedding and moderation to this file
     #[arg(long, value_name = "FILE")]
     calls: Option<PathBuf>,
     #[command(flatten)]
@@ -41,7 +42,8 @@ pub(crate) async fn serve(args: Args) -> anyhow::Result<Exit> {
     let behaviour = behaviour(&read.settings, args.endpoint.as_deref())?;
     let calls = args.calls.as_deref().map(|path| {
         let file = std::fs::File::options().create(true).append(true).open(path);
-        file.with_context(|| format!("failed to open {}", path.display())).map_err(usage)
+        let now_micros = u64::try_from(clock::now_millis()).unwrap_or(0).saturating_mul(1_000);
+        file.map(|file| (file, now_micros)).with_context(|| format!("failed to open {}", path.display())).map_err(usage)
     });
     let calls = calls.transpose()?;
     let knowledge_base = args.qna.as_deref().map(knowledge_base::serve).transpose()?;

@@ -70,8 +70,9 @@ fn findings(script: &Script, played: &Played) -> Findings {
             matches!(fault, Fault::ClockStep(millis) if *millis > 0) && (*at..*at + FENCED_WITHIN).contains(&until)
         })
     };
-    let workers = u32::try_from(script.workers.len()).ok();
-    let limit = script.requests_per_minute.map(|requests_per_minute| Limit { requests_per_minute, workers });
+    let workers = u32::try_from(script.workers.len()).unwrap_or(u32::MAX);
+    let late = Duration::ZERO;
+    let limit = script.requests_per_minute.map(|requests_per_minute| Limit { requests_per_minute, workers, late });
     let mut findings = Findings::default();
     // Any fault may come between a worker and its coordinator.
     let unheard = u64::from(script.workers.iter().sum::<u32>()) * script.faults.len() as u64;

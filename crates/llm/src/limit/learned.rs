@@ -40,12 +40,14 @@ impl Learned {
     }
 
     /// Takes what the workers together have seen. Where they know a limit, an own one that no answer confirmed lately no longer
-    /// counts.
+    /// counts. Where they know none, what was known stays.
     pub(super) fn adopt(&mut self, fleet: Allowed) {
-        self.fleet = fleet;
-        for counted in Counted::ALL.into_iter().filter(|counted| counted.named(&fleet).is_some()) {
-            let own = counted.named_mut(&mut self.own);
-            *own = own.filter(Proved::is_fresh);
+        for counted in Counted::ALL {
+            if let Some(limit) = counted.named(&fleet) {
+                *counted.named_mut(&mut self.fleet) = Some(limit);
+                let own = counted.named_mut(&mut self.own);
+                *own = own.filter(Proved::is_fresh);
+            }
         }
     }
 
@@ -106,8 +108,7 @@ mod tests {
         assert_eq!((learned.all(), learned.fresh()), (allowed(60), Allowed::default()), "it still holds alone");
         learned.adopt(allowed(200));
         assert_eq!(learned.all(), allowed(200));
-        learned.take(&requests(60));
         learned.adopt(Allowed::default());
-        assert_eq!(learned.all(), allowed(60), "the others know nothing");
+        assert_eq!(learned.all(), allowed(200), "the others have forgotten it");
     }
 }

@@ -41,8 +41,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Extras {
     /// A knowledge base.
     pub qna: Option<Service>,
-    /// Gets a line of JSON for each call.
-    pub calls: Option<File>,
+    /// Gets a line of JSON for each chat, embedding and moderation. With the time now, in Unix microseconds.
+    pub calls: Option<(File, u64)>,
 }
 
 /// Serves until `shutdown` is ready. Accepts any model's name; a name with

@@ -70,6 +70,8 @@ pub(super) struct Purse {
     trials: u64,
     running: u64,
     said: Option<Statement>,
+    /// What was free when money last came in.
+    topped_up: i64,
 }
 
 impl Purse {
@@ -88,6 +90,7 @@ impl Purse {
             trials: 0,
             running: 0,
             said: None,
+            topped_up: 0,
         }
     }
 
@@ -164,6 +167,7 @@ impl Purse {
         // Money that was given is never taken back: what is not needed is returned.
         self.funds = Funds { granted: funds.granted.max(self.funds.granted), ..funds };
         self.serve();
+        self.topped_up = self.free();
         if funds.used_up {
             for (_, fate) in self.waiting.values_mut().filter(|(_, fate)| *fate == Fate::Waits) {
                 *fate = Fate::Refused;
@@ -248,7 +252,9 @@ impl Purse {
     pub(super) fn has_news(&self) -> bool {
         let now = self.statement();
         let Some(said) = self.said else { return now != Statement::default() };
-        let asks = now.need != said.need || (now.wanted > said.wanted && now.wanted > self.funds.granted);
+        // While there is less than it wants, each call makes it want more: it asks once half of what it got is used.
+        let is_low = self.free() <= self.topped_up / 2;
+        let asks = now.need != said.need || (is_low && now.wanted > said.wanted && now.wanted > self.funds.granted);
         // The coordinator waits for all money that comes back, and for the calls in flight.
         let parts = |of: Statement| (of.returned, of.reserved, of.charged, of.running);
         let returns = self.is_short() && parts(now) != parts(said);

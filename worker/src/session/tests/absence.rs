@@ -70,7 +70,7 @@ async fn a_worker_that_cannot_renew_stops_and_joins_again() {
                 break line;
             }
             // Streams of before are closed.
-            let over = v1::Goodbye { reason: "the session is over".to_owned(), rejoin: true };
+            let over = v1::Goodbye { reason: "the session is over".to_owned(), rejoin: true, retry: false };
             line.try_say(Order::Goodbye(over)).await;
         };
         line.welcome(0).await;

@@ -87,7 +87,7 @@ async fn a_worker_that_is_sent_away_joins_again_or_leaves() {
         let claim = line.claim().await;
         line.grant(claim.number, vec![scene.lease(0, 2)]).await;
         line.listen(15 * SECOND).await;
-        line.say(Order::Goodbye(v1::Goodbye { reason: "the test says so".to_owned(), rejoin })).await;
+        line.say(Order::Goodbye(v1::Goodbye { reason: "the test says so".to_owned(), rejoin, retry: false })).await;
         if !rejoin {
             scene.ended().await.unwrap();
             continue;

@@ -11,6 +11,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
+use invariants::Limit;
 use rustix::process::Signal;
 
 use crate::chaos::{
@@ -33,9 +34,6 @@ const IN_CHARGE: &str = "in charge of the runs\n";
 const SUBMITTED_WITHIN: Duration = Duration::from_secs(60);
 /// Of the mock, in US dollars for a million tokens.
 pub(super) const PRICE: (u64, u64) = (1, 10);
-
-/// Of a run: below what its slots could do.
-const REQUESTS_PER_MINUTE: (u32, u32) = (3_600, 36_000);
 
 /// A process that may be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,9 +68,18 @@ impl fmt::Display for Target {
     }
 }
 
-/// The requests a minute of a run with so many trials.
-pub(super) const fn rate(trials: u64) -> u32 {
-    if trials < LARGE { REQUESTS_PER_MINUTE.0 } else { REQUESTS_PER_MINUTE.1 }
+/// The requests a minute of a run with so many trials: fewer than its slots could make.
+const fn rate(trials: u64) -> u32 {
+    match trials {
+        0..200 => 3_600,
+        200..LARGE => 2_400,
+        _ => 12_000,
+    }
+}
+
+/// What all workers of a run with so many trials may call together.
+pub(super) const fn limit(trials: u64) -> Limit {
+    Limit { requests_per_minute: rate(trials), workers: WORKERS as u32, late: Duration::from_secs(1) }
 }
 
 pub(super) struct Fleet<'a> {

@@ -110,6 +110,12 @@ impl Outcome {
         self.hung.values().sum()
     }
 
+    /// Kills, and hangs.
+    pub(super) fn strikes_on_workers(&self) -> u32 {
+        let all = self.struck.iter().chain(&self.hung);
+        all.filter(|(target, _)| matches!(target, Target::Worker(_))).map(|(_, times)| times).sum()
+    }
+
     fn hung(&self) -> String {
         match self.pauses() {
             0 => "none".to_owned(),

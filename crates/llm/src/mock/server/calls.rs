@@ -15,6 +15,8 @@ use crate::{Context, Usage};
 pub(super) struct Calls {
     file: Mutex<File>,
     start: Instant,
+    /// The same moment in Unix microseconds.
+    start_micros: u64,
 }
 
 /// A call before its answer.
@@ -22,11 +24,13 @@ pub(super) struct Calls {
 pub(super) struct Began {
     pub(super) context: Context,
     pub(super) at: Instant,
+    /// What a chat will be answered.
+    pub(super) said: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 struct Line<'a> {
-    /// When the body had arrived, since the server began.
+    /// When the body had arrived, in Unix microseconds. Differences are exact: the clock is read once.
     at_micros: u64,
     role: &'a str,
     run: &'a str,
@@ -38,23 +42,24 @@ struct Line<'a> {
     try_number: u32,
     /// `null`: the client went away.
     status: Option<u16>,
-    /// `null` without a whole answer.
+    /// What a chat was answered; `null` without a whole answer, and for embeddings and moderations.
     said: Option<&'a str>,
     input_tokens: u64,
     output_tokens: u64,
 }
 
 impl Calls {
-    pub(super) fn new(file: File) -> Self {
-        Self { file: Mutex::new(file), start: Instant::now() }
+    pub(super) fn new((file, start_micros): (File, u64)) -> Self {
+        Self { file: Mutex::new(file), start: Instant::now(), start_micros }
     }
 
-    /// `answer`: a whole one, with what it used.
-    pub(super) fn add(&self, role: &str, began: &Began, status: Option<u16>, answer: Option<(&str, Usage)>) {
-        let Began { context, at } = began;
-        let usage = answer.map(|(_, usage)| usage).unwrap_or_default();
+    /// `usage`: of a whole answer.
+    pub(super) fn add(&self, role: &str, began: &Began, status: Option<u16>, usage: Option<Usage>) {
+        let Began { context, at, said } = began;
+        let said = said.as_deref().filter(|_| usage.is_some());
+        let usage = usage.unwrap_or_default();
         let line = Line {
-            at_micros: u64::try_from(at.duration_since(self.start).as_micros()).unwrap_or(u64::MAX),
+            at_micros: self.start_micros.saturating_add(micros_between(self.start, *at)),
             role,
             run: &context.run,
             trial: &context.trial,
@@ -62,7 +67,7 @@ impl Calls {
             turn: context.turn,
             try_number: context.try_number,
             status,
-            said: answer.map(|(said, _)| said),
+            said,
             input_tokens: usage.input,
             output_tokens: usage.output,
         };
@@ -74,4 +79,8 @@ impl Calls {
             tracing::error!(%error, "a call is missing in the file of --calls");
         }
     }
+}
+
+fn micros_between(start: Instant, end: Instant) -> u64 {
+    u64::try_from(end.duration_since(start).as_micros()).unwrap_or(u64::MAX)
 }

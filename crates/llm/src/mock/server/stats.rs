@@ -56,7 +56,6 @@ pub(super) struct Call {
     first_micros: Option<u64>,
     /// For the file of calls, if there is one.
     began: Option<Began>,
-    said: String,
     ended: bool,
 }
 
@@ -70,8 +69,8 @@ impl Stats {
         let mut counts = self.lock();
         counts.in_flight += 1;
         counts.most_in_flight = counts.most_in_flight.max(counts.in_flight);
-        let began = self.calls.as_ref().map(|_| Began { context: context.clone(), at: start });
-        Call { stats: Arc::clone(self), role, start, first_micros: None, began, said: String::new(), ended: false }
+        let began = self.calls.as_ref().map(|_| Began { context: context.clone(), at: start, said: None });
+        Call { stats: Arc::clone(self), role, start, first_micros: None, began, ended: false }
     }
 
     pub(super) fn refused(&self) {
@@ -130,8 +129,8 @@ impl Call {
 
     /// What the answer says, for the file of calls.
     pub(super) fn says(&mut self, text: &str) {
-        if self.began.is_some() {
-            text.clone_into(&mut self.said);
+        if let Some(began) = &mut self.began {
+            began.said = Some(text.to_owned());
         }
     }
 
@@ -164,8 +163,7 @@ impl Call {
 
     fn note(&self, status: Option<StatusCode>, usage: Option<Usage>) {
         if let Some((calls, began)) = self.stats.calls.as_ref().zip(self.began.as_ref()) {
-            let answer = usage.map(|usage| (self.said.as_str(), usage));
-            calls.add(self.role.name(), began, status.map(|status| status.as_u16()), answer);
+            calls.add(self.role.name(), began, status.map(|status| status.as_u16()), usage);
         }
     }
 
