@@ -293,6 +293,8 @@ pub(crate) struct WorkerShown {
     pub(crate) playing: Vec<(RunId, u64)>,
     pub(crate) connected: bool,
     pub(crate) quarantined: bool,
+    /// Until it can be compared with other workers.
+    pub(crate) held_back: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

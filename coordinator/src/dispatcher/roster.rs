@@ -51,6 +51,7 @@ impl Roster {
             playing: scheduler.held_by_run(*session),
             connected: scheduler.is_connected(*session),
             quarantined: scheduler.is_quarantined(*session),
+            held_back: scheduler.is_held_back(*session),
         };
         self.workers.iter().map(shown).collect()
     }

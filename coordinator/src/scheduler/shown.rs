@@ -36,6 +36,11 @@ impl Scheduler {
         self.sessions.get(&session).is_some_and(|session| session.conduct.is_quarantined())
     }
 
+    /// Whether it waits until it can be compared with other workers.
+    pub fn is_held_back(&self, session: u64) -> bool {
+        self.sessions.get(&session).is_some_and(|session| session.conduct.held_back.is_some())
+    }
+
     /// Trials that the session holds.
     #[must_use]
     pub fn held(&self, session: u64) -> u64 {

@@ -231,6 +231,7 @@ fn worker_to_wire(worker: WorkerShown) -> v1::WorkerLine {
         playing: playing.map(|(run, trials)| v1::Playing { run: run.as_str().to_owned(), trials }).collect(),
         connected: worker.connected,
         quarantined: worker.quarantined,
+        held_back: worker.held_back,
     }
 }
 

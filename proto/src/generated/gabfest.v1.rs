@@ -810,6 +810,9 @@ pub struct WorkerLine {
     /// It breaks far more trials than other workers, and gets nothing new for now.
     #[prost(bool, tag = "8")]
     pub quarantined: bool,
+    /// All of its last trials of a run were broken, and no other worker can be compared with yet: it gets one every five minutes.
+    #[prost(bool, tag = "9")]
+    pub held_back: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Playing {

@@ -71,6 +71,7 @@ fn a_worker_that_has_broken_all_waits_until_others_have_played() {
     let mut harness = Harness::new(1_000, 2);
     assert_eq!(plays(&mut harness, 1, 100, 1), []);
     assert_eq!(harness.claim(1, 1), [], "it got ten");
+    assert!(harness.scheduler.is_held_back(1) && !harness.scheduler.is_held_back(2));
     plays(&mut harness, 2, 9, 0);
     assert_eq!(harness.claim(1, 1), [], "nine of the other one say nothing");
     assert_eq!(harness.claim(2, 1), [a(19..20, 1)]);
@@ -78,6 +79,7 @@ fn a_worker_that_has_broken_all_waits_until_others_have_played() {
     harness.claims += 1;
     let claimed = harness.on(Event::Claimed { session: 1, number: harness.claims, want: 1, idle: 1, ahead: 0 });
     assert_eq!(claimed.first(), Some(&quarantined(1, 10, 10)));
+    assert!(harness.scheduler.is_quarantined(1));
     // Where all break all, nobody waits any longer.
     let mut harness = Harness::new(1_000, 2);
     for session in [1, 2, 1, 2] {
@@ -85,6 +87,7 @@ fn a_worker_that_has_broken_all_waits_until_others_have_played() {
     }
     assert_ne!(harness.claim(1, 1), []);
     assert_ne!(harness.claim(2, 1), []);
+    assert!(!harness.scheduler.is_held_back(1) && !harness.scheduler.is_held_back(2));
     // It does not wait for ever.
     let mut harness = Harness::new(1_000, 2);
     plays(&mut harness, 1, 100, 1);

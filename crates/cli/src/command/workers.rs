@@ -35,7 +35,11 @@ fn table(workers: &[v1::WorkerLine]) -> String {
             true => format!("{} s ago", Duration::from_millis(worker.silent_millis).as_secs()),
             false => "lost".to_owned(),
         };
-        let quarantine = if worker.quarantined { ", in quarantine" } else { "" };
+        let quarantine = match (worker.quarantined, worker.held_back) {
+            (true, _) => ", in quarantine",
+            (false, true) => ", held back: its last trials were all broken",
+            (false, false) => "",
+        };
         let (name, slots, version) = (&worker.name, worker.slots, &worker.version);
         let line = format!(
             "{name:<width$}  {slots:>5}  {heartbeat:<9}  {version:<8}  {}{quarantine}",
@@ -69,6 +73,7 @@ mod tests {
             playing: playing.collect(),
             connected,
             quarantined: name.starts_with("rack-2"),
+            held_back: name.starts_with("rack-3"),
         }
     }
 
@@ -77,12 +82,14 @@ mod tests {
         let workers = [
             worker("rack-1", true, &[("nightly", 1), ("smoke", 31)]),
             worker("rack-2-with-a-long-name", true, &[]),
+            worker("rack-3", true, &[]),
             worker("gone", false, &[("nightly", 2)]),
         ];
         let expected = "\
 WORKER                   SLOTS  HEARTBEAT  VERSION   LEASED
 rack-1                      32  1 s ago    0.1.0     1 trial of nightly, 31 trials of smoke
 rack-2-with-a-long-name     32  1 s ago    0.1.0     nothing, in quarantine
+rack-3                      32  1 s ago    0.1.0     nothing, held back: its last trials were all broken
 gone                        32  lost       0.1.0     2 trials of nightly
 ";
         assert_eq!(table(&workers), expected);

@@ -79,7 +79,7 @@ const fn rate(trials: u64) -> u32 {
 
 /// What all workers of a run with so many trials may call together.
 pub(super) const fn limit(trials: u64) -> Limit {
-    Limit { requests_per_minute: rate(trials), workers: WORKERS as u32, late: Duration::from_secs(1) }
+    Limit { requests_per_minute: rate(trials), workers: WORKERS as u32, late: Duration::from_secs(3) }
 }
 
 pub(super) struct Fleet<'a> {
