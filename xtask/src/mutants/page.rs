@@ -34,7 +34,7 @@ pub(super) fn page(today: &str, seeds: u64, rows: &[Row]) -> String {
     format!(
         "# Faults in the protocol, {today}\n\n`cargo xtask mutants`: {caught} of {} faults in the real code are caught within \
          {seeds} seeds of the simulation of the fleet.\nThe seconds are without the build. The faults are in \
-         `xtask/src/mutants/table.rs`; the checks, by their names, in `crates/cli/tests/simulation/checks.rs`.\n\n\
+         `xtask/src/mutants/table.rs`; the checks, by their names, in `crates/invariants` and `crates/cli/tests/simulation/checks.rs`.\n\n\
          | fault | guarantee | where | caught at seed | by the check | seconds |\n|---|---|---|---|---|---|\n{lines}",
         hunted.len(),
     )
