@@ -1,7 +1,5 @@
 //! I6: money.
 
-use serde_json::Value;
-
 use crate::{Ledger, Run};
 
 /// Rounding of dollars in JSON.
@@ -18,7 +16,7 @@ pub fn money(run: &Run, ledger: Option<&Ledger>) -> Vec<String> {
     // A figure that is missing is NaN, which fits nothing.
     let fits = (sum - most).abs() < ROUNDED && parts.iter().all(|part| *part >= 0.0);
     if !fits {
-        broken.push(format!("the budget of ${most} does not fit its parts: {}", text(budget)));
+        broken.push(format!("the budget of ${most} does not fit its parts: {budget}"));
     }
     let Some(ledger) = ledger else { return broken };
     let charged = ledger.cost_nanos() as f64 / 1e9;
@@ -33,8 +31,4 @@ pub fn money(run: &Run, ledger: Option<&Ledger>) -> Vec<String> {
         broken.push(format!("the agent charged ${charged:.6}, and the report knows of ${known:.6}"));
     }
     broken
-}
-
-fn text(value: &Value) -> String {
-    value.to_string()
 }

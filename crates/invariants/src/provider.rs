@@ -31,9 +31,10 @@ pub fn words(run: &Run, ledger: &Ledger) -> Vec<String> {
             }
         }
     }
-    match unsaid.len() {
-        0 => Vec::new(),
-        count => vec![format!("the agent never said {}", more(&unsaid, count))],
+    match unsaid.as_slice() {
+        [] => Vec::new(),
+        [one] => vec![format!("the agent never said {one}")],
+        several => vec![format!("the agent never said {} replies: {}", several.len(), some(several))],
     }
 }
 
@@ -136,8 +137,4 @@ fn said(turn: &Value) -> Option<&str> {
 
 fn answered(calls: &[&Served]) -> u64 {
     calls.iter().filter(|call| call.said.is_some()).count() as u64
-}
-
-fn more(all: &[String], count: usize) -> String {
-    if count == 1 { all[0].clone() } else { format!("{count} replies: {}", some(all)) }
 }
