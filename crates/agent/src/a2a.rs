@@ -119,7 +119,7 @@ impl A2a {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, access::Error> {
         let resolved = settings.access().resolve_plain(name)?;
         let has_secrets = !resolved.keys.is_empty() || resolved.credential.is_some();
-        let (sender, headers) = resolved.sender(name)?;
+        let (sender, headers) = resolved.sender(name);
         Ok(Self(Arc::new(Shared {
             sender,
             card: card::address(access::address(&settings.url)?),

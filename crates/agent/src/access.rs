@@ -183,10 +183,8 @@ impl<'a> Access<'a> {
 
 impl Resolved {
     /// The client of the agent called `name`, and the headers of its calls.
-    pub(crate) fn sender(self, name: &str) -> Result<(Sender, HeaderMap), Error> {
-        let sender =
-            Sender::new(name, self.keys, CONNECT_WITHIN).map_err(|source| Error::Client(source.to_string()))?;
-        Ok((sender.with_keys(self.credential), self.headers))
+    pub(crate) fn sender(self, name: &str) -> (Sender, HeaderMap) {
+        (Sender::new(name, self.keys, CONNECT_WITHIN).with_keys(self.credential), self.headers)
     }
 }
 

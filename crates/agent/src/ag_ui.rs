@@ -120,7 +120,7 @@ impl Section for Settings {
 impl AgUi {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, access::Error> {
         let url = access::address(&settings.url)?;
-        let (sender, mut headers) = settings.access().resolve_plain(name)?.sender(name)?;
+        let (sender, mut headers) = settings.access().resolve_plain(name)?.sender(name);
         headers.insert("accept", EVENTS);
         Ok(Self(Arc::new(Shared { sender, url, headers, settings: settings.clone() })))
     }

@@ -124,7 +124,7 @@ impl Eliza {
             resolved.headers.insert(API_KEY, value);
             resolved.keys.push(key);
         }
-        let (sender, headers) = resolved.sender(name)?;
+        let (sender, headers) = resolved.sender(name);
         let path = |text: &str| Some(Path::parse(text).expect("these are JSONPaths").into());
         let whole = Reading {
             text: path("$.agentResponse.text"),

@@ -70,8 +70,7 @@ impl Emely {
     pub(crate) fn new(name: &str, settings: &Settings) -> Result<Self, access::Error> {
         let url = llm::http::address(&settings.url)
             .map_err(|reason| access::Error::Client(format!("url {} {reason}", settings.url)))?;
-        let sender =
-            Sender::new(name, Vec::new(), CONNECT_WITHIN).map_err(|error| access::Error::Client(error.to_string()))?;
+        let sender = Sender::new(name, Vec::new(), CONNECT_WITHIN);
         let max_characters = settings.max_characters.unwrap_or(USUAL_MAX_CHARACTERS);
         Ok(Self(Arc::new(Shared { sender, url, max_characters })))
     }

@@ -81,7 +81,7 @@ impl Http {
         let settings = settings.filled()?.into_owned();
         let mut resolved = settings.resolve(name)?;
         let templated = std::mem::take(&mut resolved.templated);
-        let (sender, headers) = resolved.sender(name)?;
+        let (sender, headers) = resolved.sender(name);
         Ok(Self(Arc::new(Shared { sender, headers, templated, settings })))
     }
 }

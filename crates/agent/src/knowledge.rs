@@ -71,8 +71,6 @@ pub enum Fault {
     NoKey,
     #[error("its key is not printable ASCII")]
     KeyText,
-    #[error("its client cannot be set up: {0}")]
-    Client(String),
 }
 
 impl<S: Service> Knowledge<S> {
@@ -86,8 +84,7 @@ impl<S: Service> Knowledge<S> {
     ) -> Result<Self, Fault> {
         let value = written::secret(&format!("{before}{}", key.expose_secret())).ok_or(Fault::KeyText)?;
         let headers = HeaderMap::from_iter([(header, value)]);
-        let sender =
-            Sender::new(name, vec![key], CONNECT_WITHIN).map_err(|source| Fault::Client(source.to_string()))?;
+        let sender = Sender::new(name, vec![key], CONNECT_WITHIN);
         Ok(Self(Arc::new(Shared { service, sender, headers })))
     }
 }

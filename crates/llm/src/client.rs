@@ -29,7 +29,7 @@ use crate::{
         frames::{AMAZON, SSE},
         headers,
         sender::{Outgoing, Unusable, outgoing},
-        windows,
+        trust, windows,
     },
     json,
     measure::{Embed, Moderate},
@@ -98,7 +98,11 @@ pub(crate) struct Client {
 impl Client {
     /// Needs a default crypto provider of rustls, which the binary installs first of all.
     pub(crate) fn new(name: impl Into<String>, settings: Settings) -> Result<Self, Unusable> {
-        let sender = Sender::new(name, settings.keys, settings.connect_within)?.with_keys(settings.credential);
+        if settings.url.scheme() == "https" {
+            // Before the first connection, whose first call would wait for it.
+            trust::read()?;
+        }
+        let sender = Sender::new(name, settings.keys, settings.connect_within).with_keys(settings.credential);
         let mut headers = settings.headers;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         settings.dialect.headers(&mut headers);

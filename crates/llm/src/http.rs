@@ -4,7 +4,7 @@
 //! [`headers`] describe a call, [`written`] reads the headers of the settings, and [`query`] reads the keys of an
 //! address. A [`KeySource`] provides keys that change.
 //!
-//! Inside, `resolver` checks what names lead to, `connect` keeps connecting out of the latency, and `frames` cuts a stream into events (`sse`,
+//! Inside, `resolver` checks what names lead to, `connections` keeps connecting out of the latency, `trust` reads the certificates of this machine, and `frames` cuts a stream into events (`sse`,
 //! `eventstream`). Errors come from `rejection` (an unsuccessful status, with `retry_after` and `google`), `broken` (a
 //! failed connection) and `resources` (this machine's own limits). `request_line` names the call, and [`secrets`] keeps
 //! keys out of messages.
@@ -13,7 +13,7 @@ mod address;
 pub(crate) mod answer;
 pub mod broken;
 pub(crate) mod causes;
-mod connect;
+mod connections;
 mod events;
 pub(crate) mod eventstream;
 pub(crate) mod frames;
@@ -30,6 +30,7 @@ pub mod secrets;
 pub(crate) mod sender;
 pub(crate) mod sse;
 mod stream;
+pub(crate) mod trust;
 pub(crate) mod windows;
 pub mod written;
 

@@ -22,7 +22,7 @@ use super::{
 use crate::{admission::Admission, executor::Executor, outbox::Outbox, pacer::Pacer, purse};
 
 /// Results wait at most this long for others to share their batch: a commit costs the same for one as for hundreds.
-const LINGER: Duration = Duration::from_millis(50);
+const LINGER: Duration = Duration::from_millis(200);
 /// The same while the end of a conversation frees a slot for another.
 const SHORT_LINGER: Duration = Duration::from_millis(10);
 /// How long the last message may take to arrive.
@@ -192,7 +192,7 @@ impl<'a> Session<'a> {
     /// - `words.reserve()` is always ready while the channel has room, so it is asked only when there is something to
     ///   send. Heartbeats and releases go at once; batches go while `outgoing` flushes and the pipe has room.
     /// - `outbox.wait()` is ready as long as the outbox has a batch to give. It runs only while no flush is planned or under
-    ///   way, and plans one (`flush_at`), so that the results of the next 50 ms share a batch.
+    ///   way, and plans one (`flush_at`), so that the results of the next moment share a batch.
     /// - The time of the next claim only wakes the loop; [`Self::catch_up`] makes the claim. Without its guard a time in
     ///   the past would wake it for ever. The same holds for the drain, which stays cancelled once it is.
     /// - Running trials are given up when the drain's time is over or the operator hurries. The guard on `busy` ends
@@ -221,6 +221,10 @@ impl<'a> Session<'a> {
             let (closes_at, silent_at) = (self.closes_at(), self.silent_at());
             let unwelcome_at = stream.hello_sent + self.config.timing.self_fence;
             let lapses_at = self.shares.lapse_at(self.heartbeats.renewed());
+            // Without conversations there is nothing to share a batch with.
+            if self.executor.is_idle() && flush_at.is_some() {
+                flush_at = Some(Instant::now());
+            }
             tokio::select! {
                 order = stream.orders.next() => {
                     if let Some(end) = self.hear(order, stream.hello_sent).await {

@@ -228,3 +228,21 @@ fn a_dry_run_names_the_owner_of_each_limit() {
         assert_eq!(ended.stdout.matches("for all workers together").count(), said, "{limits}: {}", ended.stdout);
     }
 }
+
+#[test]
+fn a_machine_without_certificates_calls_servers_that_need_none() {
+    let place = Place::new();
+    place.write("ask.scenario.yaml", ASK);
+    let run = |url: &str| {
+        let settings = format!("endpoints:\n  one: {{ url: '{url}' }}\nagents:\n  one: {{ endpoint: one }}\n");
+        place.write("gabfest.yaml", &settings);
+        let mut command = place.gabfest(&["run", "ask.scenario.yaml", "--agent", "one", "--out", "out"]);
+        command.envs([("SSL_CERT_FILE", "/nowhere.pem"), ("SSL_CERT_DIR", "/nowhere")]).output().unwrap()
+    };
+    let output = run(&crate::server::serve(|_| crate::server::says("hello")));
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = run("https://127.0.0.1:9/v1");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("read the certificates that this machine trusts"), "{errors}");
+}

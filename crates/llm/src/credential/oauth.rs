@@ -228,7 +228,7 @@ impl Oauth {
             SecretString::from(written(secret.expose_secret())),
             SecretString::from(basic.as_str()),
         ];
-        let sender = Sender::new(&self.endpoint, keys, PATIENCE).map_err(|error| self.useless(&error.to_string()))?;
+        let sender = Sender::new(&self.endpoint, keys, PATIENCE);
         let in_body = self.in_body.load(Ordering::Relaxed);
         let answer = self.post(&sender, (!in_body).then_some(&basic), &secret).await;
         match answer {

@@ -11,7 +11,10 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout};
 
-use super::request_line::RequestLine;
+use super::{
+    connections::{Head, Taken},
+    request_line::RequestLine,
+};
 
 /// A body that is not streamed.
 pub(crate) const MOST_BODY_BYTES: usize = 1 << 20;
@@ -27,6 +30,8 @@ pub struct Answer {
     response: Response<Incoming>,
     sent: Instant,
     connect: Option<Duration>,
+    /// Until the body is read. Dropping it closes the connection.
+    connection: Option<Taken>,
 }
 
 /// How a body ends.
@@ -37,13 +42,21 @@ pub(crate) enum Ending {
 }
 
 impl Answer {
-    pub(crate) fn new(
-        place: RequestLine,
-        response: Response<Incoming>,
-        sent: Instant,
-        connect: Option<Duration>,
-    ) -> Self {
-        Self { place, response, sent, connect }
+    /// `began`: when the call was begun. Its latency begins later if it had to connect first.
+    pub(super) fn new(place: RequestLine, head: Head, began: Instant) -> Self {
+        let Head { response, connection, connected_at } = head;
+        let (sent, connect) = (connected_at.unwrap_or(began), connected_at.map(|at| at - began));
+        let mut answer = Self { place, response, sent, connect, connection: Some(connection) };
+        if answer.response.body().is_end_stream() {
+            answer.give_back();
+        }
+        answer
+    }
+
+    fn give_back(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.give_back();
+        }
     }
 
     /// The address of the call.
@@ -103,6 +116,7 @@ impl Answer {
                 return Ok(Some(data));
             }
         }
+        self.give_back();
         Ok(None)
     }
 

@@ -10,11 +10,7 @@ use ::http::{
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
-use hyper_util::{
-    client::legacy::{self, connect::HttpConnector},
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-};
-use rustls_platform_verifier::ConfigVerifierExt as _;
+use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
 use secrecy::SecretString;
 use tokio::{net::TcpStream, time::Instant};
 use tower::util::MapResponse;
@@ -26,13 +22,14 @@ use super::{
     answer::{Answer, Ending, MOST_BODY_BYTES},
     broken::{self, Target, Why},
     causes::chain,
-    connect,
+    connections::{Broken, Connections},
     key_source::{Given, KeySource},
     rejection,
     request_line::RequestLine,
     resolver::Resolver,
     secrets::Secrets,
     stream::Stream,
+    trust,
 };
 
 /// How many reused connections may turn out to be closed during one call.
@@ -41,8 +38,6 @@ const MOST_STALE: u32 = 4;
 const MOST_PARTIAL_BYTES: usize = 4 << 10;
 /// How much of it is searched for keys: a key that is cut here lies beyond the part that is kept.
 const MOST_LOOKED_AT: usize = 256 << 10;
-/// Servers close idle connections after about a minute, so keeping them longer is useless.
-const KEPT_IDLE: Duration = Duration::from_secs(90);
 /// The interval of TCP keepalive probes: firewalls and proxies drop connections that are silent during a long wait.
 const PROBED_EVERY: Duration = Duration::from_secs(15);
 const MOST_PROBES: u32 = 3;
@@ -64,15 +59,14 @@ pub struct HttpRequest {
 
 /// The connections to one server, and the keys that its errors must not show.
 ///
-/// Times are measured from when hyper gets a request or, if it has to connect first, from when the connection is
-/// established: hyper does not show the socket.
+/// Times are measured from when hyper gets a request on an established connection: hyper does not show the socket.
 ///
 /// Nothing happens behind the caller's back: no redirects, which could carry the key to another host, no proxy from the
 /// environment, which is not in the plan, and no uncounted retries.
 #[derive(Debug)]
 pub struct Sender {
     name: String,
-    http: legacy::Client<connect::Noted<Small>, Full<Bytes>>,
+    connections: Connections<Small>,
     secrets: Secrets,
     /// Of keys that change; the others are in the headers of each call.
     keys: Option<Box<dyn KeySource>>,
@@ -90,7 +84,8 @@ pub enum Unusable {
 impl Sender {
     /// `name` is the endpoint's in errors. Needs a default crypto provider of rustls, which the binary installs
     /// first of all.
-    pub fn new(name: impl Into<String>, keys: Vec<SecretString>, connect_within: Duration) -> Result<Self, Unusable> {
+    #[must_use]
+    pub fn new(name: impl Into<String>, keys: Vec<SecretString>, connect_within: Duration) -> Self {
         let mut plain = HttpConnector::new_with_resolver(Resolver);
         plain.enforce_http(false);
         plain.set_nodelay(true);
@@ -98,18 +93,15 @@ impl Sender {
         plain.set_keepalive_interval(Some(PROBED_EVERY));
         plain.set_keepalive_retries(Some(MOST_PROBES));
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(rustls::ClientConfig::with_platform_verifier()?)
+            .with_tls_config(trust::config())
             .https_or_http()
             // HTTP/2 would send all calls over one connection and hold back those above the server's limit
             // of streams: a wait that would pass for latency.
             .enable_http1()
             .wrap_connector(plain);
         let connector = MapResponse::new(connector, Stream::from as fn(_) -> _);
-        let http = legacy::Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(KEPT_IDLE)
-            .build(connect::Noted::new(connector, connect_within));
-        Ok(Self { name: name.into(), http, secrets: Secrets::new(keys), keys: None })
+        let connections = Connections::new(connector, connect_within);
+        Self { name: name.into(), connections, secrets: Secrets::new(keys), keys: None }
     }
 
     /// With the key of this source in each call.
@@ -237,22 +229,17 @@ impl Sender {
             let began = Instant::now();
             let call = call();
             let place = RequestLine { method: call.method().clone(), uri: call.uri().clone() };
-            let (response, connected_at) = connect::watch(self.http.request(call)).await;
-            match response {
-                Ok(response) => {
-                    // The latency of a call begins on a warm connection.
-                    let sent = connected_at.unwrap_or(began);
-                    return Ok(Answer::new(place, response, sent, connected_at.map(|at| at - began)));
-                }
-                Err(error) if connected_at.is_none() && !error.is_connect() && stale < MOST_STALE => stale += 1,
+            match self.connections.send(call).await {
+                Ok(head) => return Ok(Answer::new(place, head, began)),
+                Err(Broken::Call { reused: true, .. }) if stale < MOST_STALE => stale += 1,
                 Err(error) => return Err(self.unreachable(&place, &error)),
             }
         }
     }
 
-    fn unreachable(&self, place: &RequestLine, error: &legacy::Error) -> Error {
+    fn unreachable(&self, place: &RequestLine, error: &Broken) -> Error {
         let Why { message, hint: mend, is_ours } = broken::why(error, &Target::of(place));
-        let (endpoint, sent) = (self.name.clone(), !error.is_connect());
+        let (endpoint, sent) = (self.name.clone(), matches!(error, Broken::Call { .. }));
         let message = self.secrets.hide(hint::with(&format!("{place}: {message}"), mend.as_deref()));
         if is_ours {
             return Error::OutOfResources { endpoint, message, sent };

@@ -93,7 +93,10 @@ async fn prepare(options: &SqliteConnectOptions) -> Result<SqliteConnection, Err
     whose(&mut connection).await?;
     // Stored in the file, so it is set once and not by every connection.
     query("pragma journal_mode = wal").execute(&mut connection).await?;
+    // One transaction for all: each alone would wait for the disk, and a file that is killed has all or none of them.
+    query("begin immediate").execute(&mut connection).await?;
     migrations().run(&mut connection).await.map_err(crate::refusal::of_migration)?;
+    query("commit").execute(&mut connection).await?;
     Ok(connection)
 }
 
@@ -122,7 +125,7 @@ fn named(path: &Path, error: Error) -> Error {
 
 fn migrations() -> Migrator {
     let migration = |version, name: &'static str, sql: &'static str| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), true)
     };
     Migrator::with_migrations(vec![
         migration(1, "runs", include_str!("../../migrations/sqlite/1_runs.sql")),

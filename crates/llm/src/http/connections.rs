@@ -1,0 +1,208 @@
+//! The open connections of an endpoint. A call takes one that waits or opens one, and gives it back when its answer is read.
+//!
+//! hyper-util has such a pool. Its calls take 3 KB more each while they wait, spawn a task for each answer, and hide when a
+//! connection was established, which this pool reports: connecting is no part of a call's latency.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use ::http::{
+    HeaderValue, Request, Response, Uri,
+    header::HOST,
+    uri::{Authority, PathAndQuery, Scheme},
+};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{
+    body::Incoming,
+    client::conn::http1::{self, SendRequest},
+};
+use tokio::time::{Instant, sleep, timeout};
+use tower::{BoxError, Service};
+
+use super::stream::Stream;
+
+/// Servers close idle connections after about a minute, so keeping them longer is useless.
+const KEPT_IDLE: Duration = Duration::from_secs(90);
+
+type Sends = SendRequest<Full<Bytes>>;
+
+/// `C` connects.
+#[derive(Debug)]
+pub(super) struct Connections<C> {
+    connector: C,
+    within: Duration,
+    idle: Arc<Idle>,
+}
+
+/// Connections that wait for a call.
+#[derive(Debug, Default)]
+struct Idle {
+    servers: Mutex<HashMap<(Scheme, Authority), Arc<Server>>>,
+    /// A task closes those that wait for too long.
+    is_watched: AtomicBool,
+}
+
+/// The waiting connections to one server, and since when they wait. The last one to come is the first to go.
+#[derive(Debug, Default)]
+struct Server(Mutex<VecDeque<(Sends, Instant)>>);
+
+/// A connection while a call uses it.
+#[derive(Debug)]
+pub(super) struct Taken {
+    sends: Sends,
+    server: Arc<Server>,
+}
+
+/// The head of an answer.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) response: Response<Incoming>,
+    pub(super) connection: Taken,
+    /// When the connection was established, if the call had to open it.
+    pub(super) connected_at: Option<Instant>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    #[error("the address has no host")]
+    NoHost,
+    #[error("failed to connect")]
+    Connect(#[source] BoxError),
+    /// `reused`: the connection was open already, so the server may have closed it before the call came.
+    #[error("failed to call")]
+    Call { source: hyper::Error, reused: bool },
+}
+
+impl<C> Connections<C>
+where
+    C: Service<Uri, Response = Stream, Error = BoxError, Future: Send> + Clone,
+{
+    pub(super) fn new(connector: C, within: Duration) -> Self {
+        Self { connector, within, idle: Arc::default() }
+    }
+
+    /// The head of the answer to a call with a whole address.
+    pub(super) async fn send(&self, mut call: Request<Full<Bytes>>) -> Result<Head, Broken> {
+        let uri = std::mem::take(call.uri_mut());
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else { return Err(Broken::NoHost) };
+        call.headers_mut().entry(HOST).or_insert_with(|| host(scheme, authority));
+        let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+        *call.uri_mut() = Uri::from(path);
+        let server = self.idle.server(scheme, authority);
+        let (mut sends, connected_at) = match server.take().await {
+            Some(sends) => (sends, None),
+            // Boxed, because most calls find a connection and thousands wait at once.
+            None => {
+                let sends = Box::pin(self.connect(uri)).await?;
+                (sends, Some(Instant::now()))
+            }
+        };
+        match sends.send_request(call).await {
+            Ok(response) => Ok(Head { response, connection: Taken { sends, server }, connected_at }),
+            Err(source) => Err(Broken::Call { source, reused: connected_at.is_none() }),
+        }
+    }
+
+    async fn connect(&self, uri: Uri) -> Result<Sends, Broken> {
+        let mut connector = self.connector.clone();
+        let connecting = async {
+            std::future::poll_fn(|context| connector.poll_ready(context)).await?;
+            connector.call(uri).await
+        };
+        let Ok(connected) = timeout(self.within, connecting).await else {
+            let message = format!("no connection within {} ms", self.within.as_millis());
+            return Err(Broken::Connect(io::Error::new(io::ErrorKind::TimedOut, message).into()));
+        };
+        let stream = connected.map_err(Broken::Connect)?;
+        let (sends, connection) = http1::handshake(stream).await.map_err(|error| Broken::Connect(error.into()))?;
+        // Its errors go to the call that waits for an answer.
+        tokio::spawn(async move {
+            let _ = connection.await;
+        });
+        self.idle.watch();
+        Ok(sends)
+    }
+}
+
+impl Idle {
+    fn server(&self, scheme: &Scheme, authority: &Authority) -> Arc<Server> {
+        let key = (scheme.clone(), authority.clone());
+        Arc::clone(self.lock().entry(key).or_default())
+    }
+
+    /// Closes connections that wait for too long, as long as there are any.
+    fn watch(self: &Arc<Self>) {
+        if self.is_watched.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let idle: Weak<Self> = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                sleep(KEPT_IDLE).await;
+                let Some(idle) = idle.upgrade() else { return };
+                // A server that a call uses is kept: its connection comes back.
+                idle.lock().retain(|_, server| !server.is_empty() || Arc::strong_count(server) > 1);
+                if idle.lock().is_empty() {
+                    return idle.is_watched.store(false, Ordering::Relaxed);
+                }
+            }
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Scheme, Authority), Arc<Server>>> {
+        self.servers.lock().expect("no panic happens while it is locked")
+    }
+}
+
+impl Server {
+    async fn take(&self) -> Option<Sends> {
+        loop {
+            let (mut sends, since) = self.lock().pop_back()?;
+            if since.elapsed() < KEPT_IDLE && sends.ready().await.is_ok() {
+                return Some(sends);
+            }
+        }
+    }
+
+    /// Whether none waits, after those are closed that have waited for too long.
+    fn is_empty(&self) -> bool {
+        let mut waiting = self.lock();
+        waiting.retain(|(sends, since)| since.elapsed() < KEPT_IDLE && !sends.is_closed());
+        waiting.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Sends, Instant)>> {
+        self.0.lock().expect("no panic happens while it is locked")
+    }
+}
+
+impl Taken {
+    /// Another call may use it: the answer is read.
+    pub(super) fn give_back(self) {
+        if !self.sends.is_closed() {
+            self.server.lock().push_back((self.sends, Instant::now()));
+        }
+    }
+}
+
+/// The host of an address, with its port unless that is the usual one.
+fn host(scheme: &Scheme, authority: &Authority) -> HeaderValue {
+    let usual = if *scheme == Scheme::HTTPS { 443 } else { 80 };
+    let host = match authority.port_u16().filter(|port| *port != usual) {
+        None => HeaderValue::from_str(authority.host()),
+        Some(port) => HeaderValue::from_maybe_shared(Bytes::from(format!("{}:{port}", authority.host()))),
+    };
+    host.expect("a host is ASCII without control characters")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+use std::net::SocketAddr;
+
+use http_body_util::BodyExt as _;
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    time::advance,
+};
+use tower::service_fn;
+
+use super::*;
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nhi";
+
+/// A server that answers each call so, and counts its connections; what it reads goes to `heard`.
+async fn server(answer: &'static [u8]) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let connections = Arc::clone(&heard);
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("it accepts");
+            let number = {
+                let mut connections = connections.lock().expect("no panic");
+                connections.push(String::new());
+                connections.len() - 1
+            };
+            let connections = Arc::clone(&connections);
+            tokio::spawn(async move {
+                let mut bytes = [0; 4096];
+                while let Ok(length @ 1..) = stream.read(&mut bytes).await {
+                    let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
+                    connections.lock().expect("no panic")[number].push_str(&text);
+                    stream.write_all(answer).await.expect("it is read");
+                }
+            });
+        }
+    });
+    (address, heard)
+}
+
+fn tcp() -> impl Service<Uri, Response = Stream, Error = BoxError, Future: Send> + Clone {
+    service_fn(|uri: Uri| async move {
+        let address = uri.authority().expect("it has a host").as_str().to_owned();
+        let stream = TcpStream::connect(address).await?;
+        Ok::<_, BoxError>(Stream::Plain(TokioIo::new(stream)))
+    })
+}
+
+fn call(address: SocketAddr) -> Request<Full<Bytes>> {
+    Request::get(format!("http://{address}/path?a=b")).body(Full::default()).expect("it is a request")
+}
+
+/// Sends a call and reads its answer. Returns whether it had to connect.
+async fn talk<C>(connections: &Connections<C>, address: SocketAddr) -> bool
+where
+    C: Service<Uri, Response = Stream, Error = BoxError, Future: Send> + Clone,
+{
+    let head = connections.send(call(address)).await.expect("it is answered");
+    let body = head.response.into_body().collect().await.expect("it is read").to_bytes();
+    assert_eq!(body, "hi");
+    head.connection.give_back();
+    head.connected_at.is_some()
+}
+
+#[tokio::test]
+async fn calls_one_after_the_other_share_a_connection_and_those_at_once_do_not() {
+    let (address, heard) = server(ANSWER).await;
+    let connections = Connections::new(tcp(), Duration::from_secs(5));
+    assert!(talk(&connections, address).await, "the first call connects");
+    assert!(!talk(&connections, address).await);
+    assert!(!talk(&connections, address).await);
+    let together = tokio::join!(talk(&connections, address), talk(&connections, address));
+    assert!(together.0 != together.1, "one of two connects: {together:?}");
+    let heard = heard.lock().expect("no panic").clone();
+    assert_eq!(heard.len(), 2);
+    let expected = format!("GET /path?a=b HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    assert_eq!(heard[0], expected.repeat(heard[0].len() / expected.len()));
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_closes_is_not_used_again() {
+    let (address, heard) = server(LAST_ANSWER).await;
+    let connections = Connections::new(tcp(), Duration::from_secs(5));
+    for _ in 0..3 {
+        assert!(talk(&connections, address).await);
+    }
+    assert_eq!(heard.lock().expect("no panic").len(), 3);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_read_closes_its_connection() {
+    let (address, heard) = server(ANSWER).await;
+    let connections = Connections::new(tcp(), Duration::from_secs(5));
+    drop(connections.send(call(address)).await.expect("it is answered"));
+    assert!(talk(&connections, address).await);
+    assert_eq!(heard.lock().expect("no panic").len(), 2);
+}
+
+#[tokio::test]
+async fn idle_connections_are_closed_after_a_while() {
+    let (address, _) = server(ANSWER).await;
+    let connections = Connections::new(tcp(), Duration::from_secs(5));
+    assert!(talk(&connections, address).await);
+    tokio::time::pause();
+    advance(KEPT_IDLE - Duration::from_secs(1)).await;
+    tokio::time::resume();
+    assert!(!talk(&connections, address).await, "it waits still");
+    tokio::time::pause();
+    advance(KEPT_IDLE + Duration::from_secs(1)).await;
+    tokio::time::resume();
+    assert!(talk(&connections, address).await, "it has waited for too long");
+    assert_eq!(connections.idle.lock().len(), 1);
+    tokio::time::pause();
+    for _ in 0..3 {
+        sleep(KEPT_IDLE).await;
+    }
+    assert!(connections.idle.lock().is_empty(), "the last one is closed too");
+    assert!(!connections.idle.is_watched.load(Ordering::Relaxed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_is_given_up() {
+    let silent = service_fn(|_: Uri| std::future::pending::<Result<Stream, BoxError>>());
+    let connections = Connections::new(silent, Duration::from_millis(700));
+    let error = connections.send(call(([127, 0, 0, 1], 9).into())).await.expect_err("no connection");
+    let Broken::Connect(error) = error else { panic!("{error:?}") };
+    assert_eq!(error.to_string(), "no connection within 700 ms");
+}
+
+#[test]
+fn the_usual_port_of_a_host_is_not_named() {
+    for (address, expected) in [
+        ("http://h/", "h"),
+        ("http://h:80/", "h"),
+        ("https://h:443/", "h"),
+        ("https://h:80/", "h:80"),
+        ("http://user:word@h:81/", "h:81"),
+        ("http://[::1]:8080/", "[::1]:8080"),
+    ] {
+        let uri: Uri = address.parse().expect("it is an address");
+        let (scheme, authority) = (uri.scheme().expect("it has one"), uri.authority().expect("it has one"));
+        assert_eq!(host(scheme, authority), expected);
+    }
+}
