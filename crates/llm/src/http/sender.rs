@@ -231,6 +231,8 @@ impl Sender {
             let place = RequestLine { method: call.method().clone(), uri: call.uri().clone() };
             match self.connections.send(call).await {
                 Ok(head) => return Ok(Answer::new(place, head, began)),
+                // A call that was not sent was on a connection that is closed now: at last there is a new one.
+                Err(Broken::Call { reused: true, source }) if source.is_canceled() => {}
                 Err(Broken::Call { reused: true, .. }) if stale < MOST_STALE => stale += 1,
                 Err(error) => return Err(self.unreachable(&place, &error)),
             }
