@@ -205,14 +205,14 @@ impl llm::Call<llm::chat::Request> for FakeModel {
         self.asked.lock().unwrap().push(request.clone());
         let (wait, total) = self.takes;
         sleep(wait + total).await;
-        let receipt = llm::Receipt {
+        let receipt = Box::new(llm::Receipt {
             usage: llm::Usage { input: 3, output: 2, ..llm::Usage::default() },
             model: format!("{}-model", self.name),
             timing: llm::Timing { wait, total, ..llm::Timing::default() },
             tries: 1,
             cost_nanos: Some(10),
             ..llm::Receipt::default()
-        };
+        });
         let text = with_quotes((self.answer)(request)?, request);
         Ok(llm::chat::Reply { text, receipt, ..llm::chat::Reply::default() })
     }

@@ -151,7 +151,7 @@ impl Call<Request> for Conversation {
         match self.terminal.ask(&shown).await {
             Ok(Some(text)) => {
                 let timing = Timing { total: sent.elapsed(), ..Timing::default() };
-                let receipt = Receipt { timing, tries: 1, cost_nanos: Some(0), ..Receipt::default() };
+                let receipt = Box::new(Receipt { timing, tries: 1, cost_nanos: Some(0), ..Receipt::default() });
                 Ok(Response { text, receipt, ..Response::default() })
             }
             Ok(None) => Err(failed("the person at the terminal has gone".to_owned())),

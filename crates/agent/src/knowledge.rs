@@ -139,7 +139,7 @@ impl<S: Service> Call<Request> for Conversation<S> {
         Ok(Response {
             text: best.text,
             notes: vec![best.answer.note()],
-            receipt: Receipt { timing, tries: 1, ..Receipt::default() },
+            receipt: Box::new(Receipt { timing, tries: 1, ..Receipt::default() }),
             ..Response::default()
         })
     }

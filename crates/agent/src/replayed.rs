@@ -177,6 +177,6 @@ fn spoken(turn: Turn) -> Response {
 
 /// A replay costs nothing.
 fn response(text: String) -> Response {
-    let receipt = Receipt { tries: 1, cost_nanos: Some(0), ..Receipt::default() };
+    let receipt = Box::new(Receipt { tries: 1, cost_nanos: Some(0), ..Receipt::default() });
     Response { text, receipt, ..Response::default() }
 }

@@ -21,7 +21,8 @@ pub(crate) struct Response {
     pub(crate) finish: Option<Finish>,
     /// Of a chat model: see [`chat::Reply::echo`].
     pub(crate) echo: Option<Value>,
-    pub(crate) receipt: Receipt,
+    /// Boxed as in [`chat::Reply`].
+    pub(crate) receipt: Box<Receipt>,
 }
 
 impl Response {

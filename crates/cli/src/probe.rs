@@ -170,7 +170,7 @@ async fn hear_model(role: Role, model: &dyn Chat, mut request: Request, spend: &
     for _ in 0..MOST_REFUSED {
         let began = Instant::now();
         let answer = model.call(&request).await;
-        let receipt = answer.as_ref().map(|reply| &reply.receipt);
+        let receipt = answer.as_ref().map(|reply| &*reply.receipt);
         spend.add(&worker::spent::on_model(role, model, receipt, began.elapsed()));
         let error = match answer {
             Ok(reply) => {

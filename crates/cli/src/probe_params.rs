@@ -51,7 +51,7 @@ pub(crate) async fn probe(name: &str, written: &Settings, patience: Duration) ->
         let began = Instant::now();
         let answer = model.call(&request(patience)).await;
         probed.calls += 1;
-        let receipt = answer.as_ref().map(|reply| &reply.receipt);
+        let receipt = answer.as_ref().map(|reply| &*reply.receipt);
         probed.spend.add(&worker::spent::on_model(Role::Judge, &*model, receipt, began.elapsed()));
         let error = match answer {
             Ok(reply) => {

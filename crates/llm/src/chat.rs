@@ -51,7 +51,8 @@ pub struct Reply {
     pub echo: Option<Value>,
     /// Extra information to keep.
     pub notes: Vec<Annotation>,
-    pub receipt: Receipt,
+    /// Boxed: each layer of a call reserves room for a reply, and thousands of calls wait at once.
+    pub receipt: Box<Receipt>,
 }
 
 /// Why a reply ended.

@@ -192,7 +192,8 @@ impl Client {
         context: &Context,
         body: impl Fn() -> Vec<u8> + Send + Sync,
     ) -> Result<Answer, Error> {
-        let mut answer = self.sender.execute(|| self.outgoing(address, context, body())).await?;
+        let place = RequestLine { method: Method::POST, uri: address.clone() };
+        let mut answer = self.sender.execute(place, || self.outgoing(address, context, body())).await?;
         if answer.is_success() {
             return Ok(answer);
         }
@@ -208,7 +209,7 @@ impl Client {
         if let Some(signer) = &self.signer {
             signer.sign(Method::POST.as_str(), address, &mut headers, &body);
         }
-        outgoing(Method::POST, address.clone(), headers, body.into())
+        outgoing(Method::POST, headers, body.into())
     }
 
     fn manner(&self) -> Manner<'_> {

@@ -265,7 +265,7 @@ impl Gather {
             actions: self.actions,
             echo: echo.map(|parts| parts.into_iter().map(|(_, part)| part).collect()),
             finish: if self.refused { Finish::Refused } else { self.finish.unwrap_or_default() },
-            receipt: Receipt {
+            receipt: Box::new(Receipt {
                 usage,
                 model,
                 fingerprint: self.fingerprint,
@@ -273,7 +273,7 @@ impl Gather {
                 tries: 1,
                 reported_cost_nanos: self.counts.cost_nanos,
                 ..Receipt::default()
-            },
+            }),
         })
     }
 

@@ -112,7 +112,7 @@ mod tests {
             let question = u64::from(request.context.call);
             tokio::time::sleep(std::time::Duration::from_secs(100 - question)).await;
             let usage = llm::Usage { input: question, ..llm::Usage::default() };
-            let receipt = llm::Receipt { usage, ..llm::Receipt::default() };
+            let receipt = Box::new(llm::Receipt { usage, ..llm::Receipt::default() });
             Ok(llm::chat::Reply { receipt, ..llm::chat::Reply::default() })
         }
     }

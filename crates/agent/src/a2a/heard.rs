@@ -128,7 +128,7 @@ impl HeardTask {
             messages: if texts.len() > 1 { texts.iter().map(said).collect() } else { Vec::new() },
             text: texts.join("\n"),
             notes: self.notes,
-            receipt: Receipt { timing, tries: 1, ..Receipt::default() },
+            receipt: Box::new(Receipt { timing, tries: 1, ..Receipt::default() }),
             ..Response::default()
         }
     }

@@ -169,7 +169,7 @@ impl HeardRun {
                 Vec::new()
             },
             tool_calls: self.calls,
-            receipt: Receipt { usage: self.usage, timing, tries: 1, ..Receipt::default() },
+            receipt: Box::new(Receipt { usage: self.usage, timing, tries: 1, ..Receipt::default() }),
             ..Response::default()
         };
         Ok((reply, LeftBehind { messages, state: self.state, interrupts: self.interrupts }))

@@ -84,7 +84,7 @@ impl Found {
             text: self.texts.join("\n"),
             messages: several(&self.texts),
             actions: self.actions,
-            receipt: Receipt { timing, tries: 1, ..Receipt::default() },
+            receipt: Box::new(Receipt { timing, tries: 1, ..Receipt::default() }),
             ..Response::default()
         }
     }

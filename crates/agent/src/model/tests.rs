@@ -38,7 +38,7 @@ impl llm::Call<chat::Request> for Script {
 }
 
 fn says(text: &str) -> Result<chat::Reply, llm::Error> {
-    let receipt = Receipt { tries: 1, ..Receipt::default() };
+    let receipt = Box::new(Receipt { tries: 1, ..Receipt::default() });
     Ok(chat::Reply { text: text.to_owned(), receipt, ..chat::Reply::default() })
 }
 
@@ -256,7 +256,7 @@ async fn an_answer_without_words_was_paid_for_all_the_same() {
     let answer = |text: &str, finish: chat::Finish| chat::Reply {
         text: text.to_owned(),
         finish,
-        receipt: Receipt {
+        receipt: Box::new(Receipt {
             usage,
             model: "m-1".to_owned(),
             timing,
@@ -264,7 +264,7 @@ async fn an_answer_without_words_was_paid_for_all_the_same() {
             lost_tries: 1,
             cost_nanos: Some(900),
             ..Receipt::default()
-        },
+        }),
         ..chat::Reply::default()
     };
     for (answer, kind, words) in [
@@ -313,7 +313,7 @@ fn calls(text: &str, calls: &[(&str, &str, &str)], millis: u64) -> Result<chat::
     Ok(chat::Reply {
         text: text.to_owned(),
         tool_calls: calls.iter().map(call).collect(),
-        receipt: Receipt {
+        receipt: Box::new(Receipt {
             usage: llm::Usage { input: 10, output: 2, ..llm::Usage::default() },
             timing: llm::Timing {
                 first_token: Some(Duration::from_millis(5)),
@@ -324,7 +324,7 @@ fn calls(text: &str, calls: &[(&str, &str, &str)], millis: u64) -> Result<chat::
             tries: 1,
             cost_nanos: Some(100),
             ..Receipt::default()
-        },
+        }),
         ..chat::Reply::default()
     })
 }

@@ -172,7 +172,7 @@ impl<'a> Heard<'a> {
             text: self.text,
             tool_calls: self.tool_calls,
             actions: self.actions,
-            receipt: Receipt { usage: self.usage, timing, tries: 1, ..Receipt::default() },
+            receipt: Box::new(Receipt { usage: self.usage, timing, tries: 1, ..Receipt::default() }),
             ..Response::default()
         }
     }

@@ -90,23 +90,21 @@ where
         Self { connector, within, idle: Arc::default() }
     }
 
-    /// The head of the answer to a call with a whole address.
-    pub(super) async fn send(&self, mut call: Request<Full<Bytes>>) -> Result<Head, Broken> {
-        let uri = std::mem::take(call.uri_mut());
+    /// The head of the answer to a call to this address. The call is built when its connection is at hand: a call that waits
+    /// would keep room for it.
+    pub(super) async fn send(&self, uri: &Uri, call: impl FnOnce() -> Request<Full<Bytes>>) -> Result<Head, Broken> {
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else { return Err(Broken::NoHost) };
-        call.headers_mut().entry(HOST).or_insert_with(|| host(scheme, authority));
-        let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
-        *call.uri_mut() = Uri::from(path);
         let server = self.idle.server(scheme, authority);
         let (mut sends, connected_at) = match server.take().await {
             Some(sends) => (sends, None),
             // Boxed, because most calls find a connection and thousands wait at once.
             None => {
-                let sends = Box::pin(self.connect(uri)).await?;
+                let sends = Box::pin(self.connect(uri.clone())).await?;
                 (sends, Some(Instant::now()))
             }
         };
-        match sends.send_request(call).await {
+        let answer = sends.send_request(addressed(call(), uri));
+        match answer.await {
             Ok(response) => Ok(Head { response, connection: Taken { sends, server }, connected_at }),
             Err(source) => Err(Broken::Call { source, reused: connected_at.is_none() }),
         }
@@ -192,6 +190,16 @@ impl Taken {
             self.server.lock().push_back((self.sends, Instant::now()));
         }
     }
+}
+
+/// The call as it is sent: with a path for its address, and the host in a header.
+fn addressed(mut call: Request<Full<Bytes>>, uri: &Uri) -> Request<Full<Bytes>> {
+    if let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) {
+        call.headers_mut().entry(HOST).or_insert_with(|| host(scheme, authority));
+    }
+    let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+    *call.uri_mut() = Uri::from(path);
+    call
 }
 
 /// The host of an address, with its port unless that is the usual one.

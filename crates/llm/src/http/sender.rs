@@ -128,7 +128,8 @@ impl Sender {
             message: self.secrets.hide(chain(&error)),
         })?;
         let body = call.body.clone().unwrap_or_default();
-        self.execute(|| outgoing(call.method.clone(), uri.clone(), headers.clone(), body.clone())).await
+        let place = RequestLine { method: call.method.clone(), uri };
+        self.execute(place, || outgoing(call.method.clone(), headers.clone(), body.clone())).await
     }
 
     /// The whole body of a successful answer; any other status becomes its error.
@@ -205,31 +206,33 @@ impl Sender {
     ///
     /// A key that the server refuses with 401 may have been replaced a moment ago. If there is a newer one, the call is
     /// sent again with it: the server has not acted on the first one.
-    pub(crate) async fn execute(&self, call: impl Fn() -> Outgoing + Send + Sync) -> Result<Answer, Error> {
-        let Some(source) = &self.keys else { return self.transmit(call).await };
+    pub(crate) async fn execute(
+        &self,
+        place: RequestLine,
+        call: impl Fn() -> Outgoing + Send + Sync,
+    ) -> Result<Answer, Error> {
+        let Some(source) = &self.keys else { return self.transmit(place, call).await };
         let keyed = |given: &Given| {
             let mut call = call();
             given.write(call.headers_mut());
             call
         };
         let given = source.key(&self.name, &self.secrets).await?;
-        let answer = self.transmit(|| keyed(&given)).await?;
+        let answer = self.transmit(place.clone(), || keyed(&given)).await?;
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
         match source.another_key(&self.name, &given, &self.secrets).await? {
-            Some(other) => self.transmit(|| keyed(&other)).await,
+            Some(other) => self.transmit(place, || keyed(&other)).await,
             None => Ok(answer),
         }
     }
 
-    async fn transmit(&self, call: impl Fn() -> Outgoing + Send + Sync) -> Result<Answer, Error> {
+    async fn transmit(&self, place: RequestLine, call: impl Fn() -> Outgoing + Send + Sync) -> Result<Answer, Error> {
         let mut stale = 0;
         loop {
             let began = Instant::now();
-            let call = call();
-            let place = RequestLine { method: call.method().clone(), uri: call.uri().clone() };
-            match self.connections.send(call).await {
+            match self.connections.send(&place.uri, &call).await {
                 Ok(head) => return Ok(Answer::new(place, head, began)),
                 // A call that was not sent was on a connection that is closed now: at last there is a new one.
                 Err(Broken::Call { reused: true, source }) if source.is_canceled() => {}
@@ -255,10 +258,11 @@ pub(crate) fn uri(url: &Url) -> Result<Uri, InvalidUri> {
     Uri::try_from(url.as_str())
 }
 
-pub(crate) fn outgoing(method: Method, uri: Uri, mut headers: HeaderMap, body: Bytes) -> Outgoing {
+/// A call without its address.
+pub(crate) fn outgoing(method: Method, mut headers: HeaderMap, body: Bytes) -> Outgoing {
     headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("gabfest/", env!("CARGO_PKG_VERSION"))));
     headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
     let mut request = ::http::Request::new(Full::new(body));
-    (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, uri, headers);
+    (*request.method_mut(), *request.headers_mut()) = (method, headers);
     request
 }

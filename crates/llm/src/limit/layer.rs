@@ -203,7 +203,7 @@ mod tests {
         let usage = Usage { input: 20, output: 10, ..Usage::default() };
         // The estimate is 60 tokens, at one a second; the next call's wait shows how much of it was kept.
         let rows = [
-            (Ok(Reply { receipt: Receipt { usage, ..Receipt::default() }, ..Reply::default() }), 30),
+            (Ok(Reply { receipt: Box::new(Receipt { usage, ..Receipt::default() }), ..Reply::default() }), 30),
             (Err(Error::Refused { endpoint: endpoint(), status: 400, message: message() }), 0),
             (Err(Error::Throttled { endpoint: endpoint(), after: None, message: message() }), 0),
             (
@@ -218,7 +218,7 @@ mod tests {
         ];
         let used_up_for = Some(Duration::from_secs(40));
         let rows = rows.into_iter().chain([(
-            Ok(Reply { receipt: Receipt { usage, used_up_for, ..Receipt::default() }, ..Reply::default() }),
+            Ok(Reply { receipt: Box::new(Receipt { usage, used_up_for, ..Receipt::default() }), ..Reply::default() }),
             40,
         )]);
         let request: Request = Request { max_tokens: Some(60), ..Request::default() };

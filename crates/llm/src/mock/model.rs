@@ -169,7 +169,7 @@ impl Call<chat::Request> for Mock {
             actions: answer.actions,
             notes: answer.notes,
             finish: answer.finish,
-            receipt: self.receipt(answer.usage, timing),
+            receipt: Box::new(self.receipt(answer.usage, timing)),
             ..Reply::default()
         })
     }

@@ -61,7 +61,7 @@ impl Call<Request> for Scripted {
             Some(error) => Err(error),
             None => {
                 let model = format!("try {}", request.context.try_number);
-                let receipt = Receipt { model, cost_nanos: self.cost_nanos, ..Receipt::default() };
+                let receipt = Box::new(Receipt { model, cost_nanos: self.cost_nanos, ..Receipt::default() });
                 Ok(Reply { receipt, ..Reply::default() })
             }
         }

@@ -68,7 +68,7 @@ impl llm::Named for Speechless {
 #[async_trait::async_trait]
 impl llm::Call<llm::chat::Request> for Speechless {
     async fn ask(&self, _: &llm::chat::Request) -> Result<llm::chat::Reply, llm::Error> {
-        let receipt = llm::Receipt {
+        let receipt = Box::new(llm::Receipt {
             usage: llm::Usage { input: 40, output: 7, ..llm::Usage::default() },
             model: "m-1".to_owned(),
             timing: llm::Timing { wait: 3 * SECOND, connect: Some(SECOND), total: 2 * SECOND, ..Default::default() },
@@ -76,7 +76,7 @@ impl llm::Call<llm::chat::Request> for Speechless {
             lost_tries: 1,
             cost_nanos: Some(900),
             ..llm::Receipt::default()
-        };
+        });
         Ok(llm::chat::Reply { receipt, ..llm::chat::Reply::default() })
     }
 }
@@ -155,7 +155,7 @@ impl llm::Call<llm::chat::Request> for Fading {
             return llm::Call::ask(&Unplugged, request).await;
         }
         let (text, model) = ("How are you?".to_owned(), "m-2".to_owned());
-        let receipt = llm::Receipt { model, tries: 1, cost_nanos: Some(5), ..llm::Receipt::default() };
+        let receipt = Box::new(llm::Receipt { model, tries: 1, cost_nanos: Some(5), ..llm::Receipt::default() });
         Ok(llm::chat::Reply { text, receipt, ..llm::chat::Reply::default() })
     }
 }

@@ -50,8 +50,12 @@ fn tcp() -> impl Service<Uri, Response = Stream, Error = BoxError, Future: Send>
     })
 }
 
-fn call(address: SocketAddr) -> Request<Full<Bytes>> {
-    Request::get(format!("http://{address}/path?a=b")).body(Full::default()).expect("it is a request")
+fn uri(address: SocketAddr) -> Uri {
+    format!("http://{address}/path?a=b").parse().expect("it is an address")
+}
+
+fn call() -> Request<Full<Bytes>> {
+    Request::new(Full::default())
 }
 
 /// Sends a call and reads its answer. Returns whether it had to connect.
@@ -59,7 +63,7 @@ async fn talk<C>(connections: &Connections<C>, address: SocketAddr) -> bool
 where
     C: Service<Uri, Response = Stream, Error = BoxError, Future: Send> + Clone,
 {
-    let head = connections.send(call(address)).await.expect("it is answered");
+    let head = connections.send(&uri(address), call).await.expect("it is answered");
     let body = head.response.into_body().collect().await.expect("it is read").to_bytes();
     assert_eq!(body, "hi");
     head.connection.give_back();
@@ -95,7 +99,7 @@ async fn a_connection_that_the_server_closes_is_not_used_again() {
 async fn an_answer_that_is_not_read_closes_its_connection() {
     let (address, heard) = server(ANSWER).await;
     let connections = Connections::new(tcp(), Duration::from_secs(5));
-    drop(connections.send(call(address)).await.expect("it is answered"));
+    drop(connections.send(&uri(address), call).await.expect("it is answered"));
     assert!(talk(&connections, address).await);
     assert_eq!(heard.lock().expect("no panic").len(), 2);
 }
@@ -126,7 +130,7 @@ async fn idle_connections_are_closed_after_a_while() {
 async fn a_server_that_never_answers_is_given_up() {
     let silent = service_fn(|_: Uri| std::future::pending::<Result<Stream, BoxError>>());
     let connections = Connections::new(silent, Duration::from_millis(700));
-    let error = connections.send(call(([127, 0, 0, 1], 9).into())).await.expect_err("no connection");
+    let error = connections.send(&uri(([127, 0, 0, 1], 9).into()), call).await.expect_err("no connection");
     let Broken::Connect(error) = error else { panic!("{error:?}") };
     assert_eq!(error.to_string(), "no connection within 700 ms");
 }
