@@ -221,9 +221,10 @@ impl<'a> Session<'a> {
             let (closes_at, silent_at) = (self.closes_at(), self.silent_at());
             let unwelcome_at = stream.hello_sent + self.config.timing.self_fence;
             let lapses_at = self.shares.lapse_at(self.heartbeats.renewed());
-            // Without conversations there is nothing to share a batch with.
-            if self.executor.is_idle() && flush_at.is_some() {
-                flush_at = Some(Instant::now());
+            // Without conversations there is nothing to share a batch with, and a full batch needs no more.
+            if flush_at.is_some() && (self.executor.is_idle() || self.outbox.is_heavy()) {
+                flush_at = None;
+                self.outgoing.flush();
             }
             tokio::select! {
                 order = stream.orders.next() => {

@@ -141,6 +141,7 @@ impl Answer {
 
     /// Waits for a moment for the end of the stream, without which the connection could not be reused.
     pub(crate) async fn linger(&mut self) {
-        let _ = timeout(LINGER, self.chunk()).await;
+        let rest = async { while let Ok(Some(_)) = self.chunk().await {} };
+        let _ = timeout(LINGER, rest).await;
     }
 }

@@ -125,6 +125,8 @@ fn gone(target: &Target<'_>) -> &'static str {
     }
 }
 
+const TRUST: &str = "SSL_CERT_FILE=FILE names the certificate of a private authority (PEM)";
+
 fn of_tls(error: &rustls::Error, target: &Target<'_>) -> Why {
     let Target { host, server, .. } = target;
     match error {
@@ -136,12 +138,14 @@ fn of_tls(error: &rustls::Error, target: &Target<'_>) -> Why {
             format!("{server} ended the TLS handshake with the alert {alert:?}"),
             "check which versions of TLS and which client certificates the server wants",
         ),
+        rustls::Error::General(reason) if reason.contains("CA certificates") => {
+            said("this machine has no certificates of authorities that it trusts".to_owned(), TRUST)
+        }
         other => unexplained(format!("TLS with {server} failed: {other}")),
     }
 }
 
 fn of_certificate(fault: &CertificateError, host: &str) -> Why {
-    const TRUST: &str = "SSL_CERT_FILE=FILE names the certificate of a private authority (PEM)";
     let text = fault.to_string();
     match fault {
         CertificateError::UnknownIssuer => {

@@ -31,6 +31,9 @@ use super::stream::Stream;
 
 /// Servers close idle connections after about a minute, so keeping them longer is useless.
 const KEPT_IDLE: Duration = Duration::from_secs(90);
+/// How long a call waits for a connection that is not ready. It never is if the server has answered without reading the
+/// whole request.
+const READY_WITHIN: Duration = Duration::from_millis(5);
 
 type Sends = SendRequest<Full<Bytes>>;
 
@@ -147,9 +150,10 @@ impl Idle {
             loop {
                 sleep(KEPT_IDLE).await;
                 let Some(idle) = idle.upgrade() else { return };
+                let mut servers = idle.lock();
                 // A server that a call uses is kept: its connection comes back.
-                idle.lock().retain(|_, server| !server.is_empty() || Arc::strong_count(server) > 1);
-                if idle.lock().is_empty() {
+                servers.retain(|_, server| !server.is_empty() || Arc::strong_count(server) > 1);
+                if servers.is_empty() {
                     return idle.is_watched.store(false, Ordering::Relaxed);
                 }
             }
@@ -165,7 +169,10 @@ impl Server {
     async fn take(&self) -> Option<Sends> {
         loop {
             let (mut sends, since) = self.lock().pop_back()?;
-            if since.elapsed() < KEPT_IDLE && sends.ready().await.is_ok() {
+            if since.elapsed() >= KEPT_IDLE {
+                continue;
+            }
+            if sends.is_ready() || matches!(timeout(READY_WITHIN, sends.ready()).await, Ok(Ok(()))) {
                 return Some(sends);
             }
         }

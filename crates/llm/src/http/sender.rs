@@ -218,12 +218,15 @@ impl Sender {
             call
         };
         let given = source.key(&self.name, &self.secrets).await?;
-        let answer = self.transmit(place.clone(), || keyed(&given)).await?;
+        let mut answer = self.transmit(place.clone(), || keyed(&given)).await?;
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
         match source.another_key(&self.name, &given, &self.secrets).await? {
-            Some(other) => self.transmit(place, || keyed(&other)).await,
+            Some(other) => {
+                answer.linger().await;
+                self.transmit(place, || keyed(&other)).await
+            }
             None => Ok(answer),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Reading them takes some ten milliseconds. A machine without certificates can still call endpoints without TLS.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
@@ -32,6 +32,11 @@ pub(crate) fn read() -> Result<(), Error> {
 /// A failure is not kept: the certificates may come later.
 fn verifier(provider: &Arc<CryptoProvider>) -> Result<&'static Verifier, Error> {
     static VERIFIER: OnceLock<Verifier> = OnceLock::new();
+    static READING: Mutex<()> = Mutex::new(());
+    if let Some(verifier) = VERIFIER.get() {
+        return Ok(verifier);
+    }
+    let _reading = READING.lock().unwrap_or_else(PoisonError::into_inner);
     match VERIFIER.get() {
         Some(verifier) => Ok(verifier),
         None => Verifier::new(Arc::clone(provider)).map(|verifier| VERIFIER.get_or_init(|| verifier)),

@@ -101,7 +101,7 @@ async fn prepare(options: &SqliteConnectOptions) -> Result<SqliteConnection, Err
 }
 
 /// A file of another program must not become a store. A file with only the table of migrations is a store whose
-/// creation was killed: the first migration sets the application id.
+/// creation an older gabfest did not end: the first migration sets the application id.
 async fn whose(connection: &mut SqliteConnection) -> Result<(), Error> {
     let application: i64 = query_scalar("pragma application_id").fetch_one(&mut *connection).await?;
     let tables: i64 = query_scalar("select count(*) from sqlite_schema where tbl_name <> '_sqlx_migrations'")

@@ -105,6 +105,29 @@ async fn an_answer_that_is_not_read_closes_its_connection() {
 }
 
 #[tokio::test]
+async fn a_server_that_answers_without_reading_the_request_holds_no_other_call_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        for answer in [b"HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n".as_slice(), ANSWER] {
+            let (mut stream, _) = listener.accept().await.expect("it accepts");
+            let _ = stream.read(&mut [0; 64]).await;
+            stream.write_all(answer).await.expect("it is read");
+            open.push(stream);
+        }
+        std::future::pending::<()>().await;
+    });
+    let connections = Connections::new(tcp(), Duration::from_secs(5));
+    let large = || Request::new(Full::new(Bytes::from(vec![b'a'; 32 << 20])));
+    let head = connections.send(&uri(address), large).await.expect("it is answered");
+    assert_eq!(head.response.status(), 413);
+    head.connection.give_back();
+    let next = timeout(Duration::from_secs(2), talk(&connections, address)).await;
+    assert_eq!(next, Ok(true), "it opens a connection of its own");
+}
+
+#[tokio::test]
 async fn idle_connections_are_closed_after_a_while() {
     let (address, _) = server(ANSWER).await;
     let connections = Connections::new(tcp(), Duration::from_secs(5));
