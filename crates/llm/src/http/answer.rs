@@ -65,7 +65,7 @@ impl Answer {
         &self.place
     }
 
-    /// When the call was handed to a warm connection.
+    /// When the call began or, if it had to connect, when its connection was established.
     #[must_use]
     pub fn sent(&self) -> Instant {
         self.sent
