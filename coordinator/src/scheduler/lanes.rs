@@ -17,6 +17,9 @@ const HORIZON: Duration = Duration::from_secs(4);
 const STEP: Duration = Duration::from_millis(250);
 /// From then on each claim gets the next arrivals.
 const URGENT: Duration = Duration::from_millis(500);
+/// How long after the first claim arrivals begin: meanwhile a worker gets the plan and reads its scenarios. Without it the
+/// first arrivals would be late.
+const PREPARATION: Duration = Duration::from_millis(250);
 /// How much of a lane's time is dealt at once, in arrivals of its mean rate.
 const DEAL: Duration = Duration::from_millis(50);
 
@@ -60,13 +63,17 @@ impl Lanes {
         Self { schedule, began: elapsed.map(|elapsed| Began { at: now, elapsed }), paused: None, lanes }
     }
 
-    /// Begins the load, if it has not begun. With several workers it begins a little later, so that each of them gets some of
-    /// the first arrivals. Returns how much later.
+    /// Begins the load, if it has not begun. Arrivals begin a little later, and later still with several workers, so that each
+    /// of them gets some of the first. Returns how much later.
     pub(super) fn begin(&mut self, workers: usize, now: Duration) -> Option<Duration> {
         if self.began.is_some() {
             return None;
         }
-        let lead = if workers > 1 { URGENT } else { Duration::ZERO };
+        let lead = match workers {
+            2.. => URGENT,
+            _ if self.schedule.lanes().iter().any(Lane::is_open) => PREPARATION,
+            _ => Duration::ZERO,
+        };
         self.began = Some(Began { at: now + lead, elapsed: Duration::ZERO });
         Some(lead)
     }

@@ -210,7 +210,8 @@ async fn slots_are_those_of_closed_paces_and_rates_those_of_open_ones() {
         let leases = grant.leases.iter().filter(|lease| open == (lease.first >> 40 == 1));
         leases.map(|lease| lease.end - lease.first).sum::<u64>()
     };
-    assert_eq!((count(false), count(true)), (7, 20), "also after a restart");
+    // 3.75 s are in view, since arrivals begin a moment after the first claim.
+    assert_eq!((count(false), count(true)), (7, 19), "also after a restart");
     for lease in &grant.leases {
         let expected: &[v1::RateChange] =
             if lease.first >> 40 == 1 { &[v1::RateChange { from_micros: 0, rate: 5.0 }] } else { &[] };

@@ -16,6 +16,8 @@ use super::{
     harness::{Harness, agents, held, run},
 };
 
+const BEGINS_NOW: Option<Duration> = Some(Duration::ZERO);
+
 /// A run `a` with a load, and connected sessions 1, 2, … of 8 slots.
 fn load(paces: Vec<Pace>, sessions: u64, elapsed: Option<Duration>, recovered: Recovered) -> Harness {
     let mut harness = Harness::new(0, 0);
@@ -42,7 +44,7 @@ impl Harness {
 
 #[test]
 fn arrivals_are_leased_four_seconds_ahead_and_then_as_they_come_into_view() {
-    let mut harness = load(vec![even(10.0, 60)], 1, None, Recovered::default());
+    let mut harness = load(vec![even(10.0, 60)], 1, BEGINS_NOW, Recovered::default());
     assert_eq!(harness.claim_ahead(1, 0, 500), [0..40]);
     assert_eq!(harness.claim_ahead(1, 0, 500), []);
     harness.now += Duration::from_millis(249);
@@ -51,6 +53,18 @@ fn arrivals_are_leased_four_seconds_ahead_and_then_as_they_come_into_view() {
     assert_eq!(harness.claim_ahead(1, 0, 500), [40..43]);
     harness.wait(1.0);
     assert_eq!(harness.claim_ahead(1, 0, 4), [43..47], "no more than it can hold");
+}
+
+#[test]
+fn arrivals_begin_a_moment_after_the_first_claim_and_slots_at_once() {
+    for (pace, sessions, expected) in
+        [(even(10.0, 60), 1, 250), (even(10.0, 60), 2, 500), (slots(3.0, None, Some(10)), 1, 0)]
+    {
+        let mut harness = load(vec![pace], sessions, None, Recovered::default());
+        let actions = harness.on(Event::Claimed { session: 1, number: 1, want: 8, idle: 8, ahead: 500 });
+        let begins = Action::BeginLoad { run: run("a"), after: Duration::from_millis(expected) };
+        assert_eq!(actions.first(), Some(&begins), "{sessions} workers");
+    }
 }
 
 #[test]
@@ -126,7 +140,7 @@ fn a_lane_that_nobody_plays_at_its_end_ends_by_the_clock() {
 #[test]
 fn groups_are_leased_side_by_side_each_from_its_own_room() {
     let lanes = vec![even(10.0, 60), slots(2.0, Some(3), None), even(1.0, 60)];
-    let mut harness = load(lanes, 1, None, Recovered::default());
+    let mut harness = load(lanes, 1, BEGINS_NOW, Recovered::default());
     let of = |lane, range: Range<u64>| trial_number(lane, range.start)..trial_number(lane, range.end);
     assert_eq!(harness.claim_ahead(1, 1, 42), [of(0, 0..40), of(1, 0..1), of(2, 0..2)]);
     assert_eq!(harness.claim_ahead(1, 5, 5), [of(1, 1..2), of(2, 2..4)]);
@@ -138,7 +152,7 @@ fn groups_are_leased_side_by_side_each_from_its_own_room() {
 
 #[test]
 fn arrivals_of_a_lost_worker_are_leased_again_and_slots_count_what_is_played_again() {
-    let mut harness = load(vec![even(10.0, 60), slots(2.0, None, Some(60))], 1, None, Recovered::default());
+    let mut harness = load(vec![even(10.0, 60), slots(2.0, None, Some(60))], 1, BEGINS_NOW, Recovered::default());
     let second = |range: Range<u64>| trial_number(1, range.start)..trial_number(1, range.end);
     assert_eq!(harness.claim_ahead(1, 8, 40), [0..40, second(0..2)]);
     let trials = vec![Held { run: run("a"), trials: 0..5, epoch: 1 }];
@@ -156,7 +170,7 @@ fn arrivals_of_a_lost_worker_are_leased_again_and_slots_count_what_is_played_aga
 
 #[test]
 fn a_pause_stops_the_time_of_a_load() {
-    let mut harness = load(vec![even(10.0, 60)], 1, None, Recovered::default());
+    let mut harness = load(vec![even(10.0, 60)], 1, BEGINS_NOW, Recovered::default());
     assert_eq!(harness.claim_ahead(1, 0, 500), [0..40]);
     let pause = |harness: &mut Harness, paused| harness.on(Event::Paused { run: run("a"), paused });
     pause(&mut harness, true);
@@ -221,8 +235,9 @@ fn busy_workers_leave_the_slots_of_a_lane_to_others() {
 fn a_changed_rate_leaves_leased_arrivals_as_they_are() {
     let paces = vec![even(10.0, 60)];
     let mut changed = (*schedule(paces.clone())).clone();
-    let mut harness = load(paces, 1, None, Recovered::default());
-    assert_eq!(harness.scheduler.rates_may_change_from(&run("a"), harness.now), Duration::ZERO, "it has not begun");
+    let waiting = load(paces.clone(), 1, None, Recovered::default());
+    assert_eq!(waiting.scheduler.rates_may_change_from(&run("a"), waiting.now), Duration::ZERO, "it has not begun");
+    let mut harness = load(paces, 1, BEGINS_NOW, Recovered::default());
     assert_eq!(harness.claim_ahead(1, 0, 500), [0..40]);
     let mut set = |harness: &mut Harness, rate| {
         let from = harness.scheduler.rates_may_change_from(&run("a"), harness.now);

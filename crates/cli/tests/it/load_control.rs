@@ -1,6 +1,6 @@
 //! People steer a load while it plays: pause, slots, rate, resume, and a coordinator that is killed in between.
 
-use std::time::Duration;
+use std::{thread::sleep, time::Duration};
 
 use serde_json::Value;
 use tokio::time::Instant;
@@ -43,6 +43,8 @@ fn a_load_is_paused_given_slots_and_a_rate_and_resumed() {
     while line(&place, &address).contains(" 0/") {
         assert!(Instant::now() < deadline, "no conversation has ended");
     }
+    // Slots are filled a moment before the time of the load begins.
+    sleep(Duration::from_millis(400));
     assert!(said(&["pause", "load"]).starts_with("load is paused"));
     assert!(line(&place, &address).contains("  paused  "), "{}", line(&place, &address));
     said(&["slots", "load", "3", "--group", "team"]);
