@@ -352,11 +352,8 @@ fn judgment_from_wire(judgment: v1::Judgment) -> Result<Judgment, Error> {
         weight,
         ballots: judgment.ballots.into_iter().map(ballot_from_wire).collect::<Result<_, _>>()?,
         jury: judgment.jury.map(|v1::Jury { words, uncalibrated }| Jury { words, uncalibrated }),
-        custom: judgment.custom.map(|it| CustomRun {
-            check: it.check,
-            program: it.program,
-            transcript: it.transcript,
-            differs: it.differs,
+        custom: judgment.custom.map(|v1::CustomRun { check, program, transcript, differs }| {
+            Box::new(CustomRun { check, program, transcript, differs })
         }),
     })
 }

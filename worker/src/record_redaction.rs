@@ -224,7 +224,7 @@ impl Cleaner {
             holds_no_text(*words);
             self.texts(uncalibrated);
         }
-        if let Some(CustomRun { check, program, transcript, differs }) = custom {
+        if let Some(CustomRun { check, program, transcript, differs }) = custom.as_deref_mut() {
             holds_no_text(*differs);
             [check, program, transcript].into_iter().for_each(|text| self.text(text));
         }

@@ -20,7 +20,7 @@ pub(crate) struct Response {
     /// Of a chat model.
     pub(crate) finish: Option<Finish>,
     /// Of a chat model: see [`chat::Reply::echo`].
-    pub(crate) echo: Option<Value>,
+    pub(crate) echo: Option<Box<Value>>,
     /// Boxed as in [`chat::Reply`].
     pub(crate) receipt: Box<Receipt>,
 }

@@ -138,7 +138,7 @@ impl Evaluator {
             weight: self.weight,
             ballots,
             jury: None,
-            custom: custom.map(|run| *run),
+            custom,
         }
     }
 

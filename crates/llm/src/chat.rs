@@ -48,7 +48,7 @@ pub struct Reply {
     pub finish: Finish,
     /// For a reply with calls: what its API requires back unchanged, such as signed thinking. It belongs to the message
     /// that stores the reply.
-    pub echo: Option<Value>,
+    pub echo: Option<Box<Value>>,
     /// Extra information to keep.
     pub notes: Vec<Annotation>,
     /// Boxed: each layer of a call reserves room for a reply, and thousands of calls wait at once.

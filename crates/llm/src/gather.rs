@@ -263,7 +263,7 @@ impl Gather {
             notes: self.thinking.into_note().into_iter().collect(),
             text: self.text,
             actions: self.actions,
-            echo: echo.map(|parts| parts.into_iter().map(|(_, part)| part).collect()),
+            echo: echo.map(|parts| Box::new(parts.into_iter().map(|(_, part)| part).collect())),
             finish: if self.refused { Finish::Refused } else { self.finish.unwrap_or_default() },
             receipt: Box::new(Receipt {
                 usage,

@@ -19,7 +19,7 @@ pub struct Message {
     /// Of a tool's message: the call that it answers.
     pub tool_call_id: Option<String>,
     /// Of an assistant's message: [`crate::chat::Reply::echo`] of the reply that it was.
-    pub echo: Option<Value>,
+    pub echo: Option<Box<Value>>,
 }
 
 /// Who wrote a message, as chat protocols name it.
@@ -91,7 +91,7 @@ impl Message {
     pub fn bytes(&self) -> u64 {
         let calls: usize = self.tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum();
         let images: usize = self.images.iter().map(String::len).sum();
-        let echo = self.echo.as_ref().map_or(0, json::bytes);
+        let echo = self.echo.as_deref().map_or(0, json::bytes);
         text_bytes(&self.content) + (calls + images) as u64 + echo
     }
 }

@@ -39,7 +39,7 @@ pub struct Judgment {
     pub jury: Option<Jury>,
     /// What a check of the user's own was asked, and what answered; absent of other checks, and where nothing answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub custom: Option<CustomRun>,
+    pub custom: Option<Box<CustomRun>>,
 }
 
 /// What answered for a check of the user's own, and about what. Answers with the same digests can be compared.

@@ -64,12 +64,12 @@ fn a_trial_comes_back_as_it_went() {
                 reason: "rude".into(),
             }],
             jury: Some(Jury { words: 17, uncalibrated: (verdict == Verdict::Pass).then(|| "kappa is 0.3".into()) }),
-            custom: Some(CustomRun {
+            custom: Some(Box::new(CustomRun {
                 check: "totals".into(),
                 program: "0011223344556677".into(),
                 transcript: "8899aabbccddeeff".into(),
                 differs: (verdict != Verdict::Error).then_some(verdict == Verdict::Fail),
-            }),
+            })),
         };
         let trial = Trial {
             number: 9,

@@ -173,7 +173,12 @@ fn no_text_of_a_trial_keeps_a_key() {
                 reason: said(),
             }],
             jury: Some(Jury { words: 4, uncalibrated: Some(said()) }),
-            custom: Some(CustomRun { check: said(), program: said(), transcript: said(), differs: Some(false) }),
+            custom: Some(Box::new(CustomRun {
+                check: said(),
+                program: said(),
+                transcript: said(),
+                differs: Some(false),
+            })),
         }],
         user: Some(Box::new(UserConduct { persona: Some(said()), lines: 2, ..UserConduct::default() })),
         examined: Some(Box::new(examined())),

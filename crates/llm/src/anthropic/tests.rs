@@ -144,7 +144,7 @@ fn a_stream_means_the_same_in_every_split() {
     ];
     let reply = streamed(&DIALECT, &stream.concat()).expect("a reply");
     assert_eq!(line(&reply), r#"m-1-2026 | Grüße | t1=find({"q": 1}) t2=stop({}) | tool_calls | 115 100 5 40 30"#);
-    assert_eq!(reply.echo, Some(json!([{ "type": "thinking", "thinking": "Hm", "signature": "sig" }])));
+    assert_eq!(reply.echo, Some(Box::new(json!([{ "type": "thinking", "thinking": "Hm", "signature": "sig" }]))));
     assert_eq!(reasoning(&reply), "Hm");
     assert_eq!(
         line(&streamed(&DIALECT, &(start() + &end("max_tokens"))).expect("a reply")),

@@ -95,7 +95,7 @@ fn message(message: &Message) -> Value {
     if let Some(id) = tool_call_id {
         written.insert("tool_call_id".to_owned(), id.as_str().into());
     }
-    if let Some(echo) = echo {
+    if let Some(echo) = echo.as_deref() {
         written.insert("echo".to_owned(), echo.clone());
     }
     Value::Object(written)

@@ -81,7 +81,7 @@ fn parts<'a>(message: &'a Message, before: &'a [Message]) -> Vec<Part<'a>> {
         let name = calls.into_iter().find(|call| call.id == id).map_or("", |call| &call.name);
         return vec![Part::Result { id, name, text: &message.content }];
     }
-    let echo = message.echo.as_ref().map(Part::Echo);
+    let echo = message.echo.as_deref().map(Part::Echo);
     let text = text.map(Part::Text);
     let images = message.images.iter().filter(|_| message.role != MessageRole::Assistant);
     let images = images.map(|address| Part::Image(Image::of(address)));
@@ -134,7 +134,7 @@ mod tests {
     fn turns_alternate_and_the_user_begins() {
         let calls = Message {
             tool_calls: vec![call("1", "find"), call("2", "open")],
-            echo: Some(json!(["kept"])),
+            echo: Some(Box::new(json!(["kept"]))),
             ..Message::assistant("")
         };
         let messages = [

@@ -110,7 +110,10 @@ impl Answer {
 
     /// The next piece of the body; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, hyper::Error> {
-        while let Some(frame) = self.response.body_mut().frame().await {
+        // Without its connection, the body is at its end.
+        while let Some(connection) = &mut self.connection
+            && let Some(frame) = connection.working(self.response.body_mut().frame()).await
+        {
             // A frame without data is a trailer, which is ignored.
             if let Ok(data) = frame?.into_data() {
                 return Ok(Some(data));

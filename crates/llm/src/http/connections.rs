@@ -1,15 +1,22 @@
 //! The open connections of an endpoint. A call takes one that waits or opens one, and gives it back when its answer is read.
 //!
-//! hyper-util has such a pool. Its calls take 3 KB more each while they wait, spawn a task for each answer, and hide when a
-//! connection was established, which this pool reports: connecting is no part of a call's latency.
+//! hyper-util has such a pool. Its calls take 3 KB more each while they wait, spawn tasks, and hide when a connection was
+//! established, which this pool reports: connecting is no part of a call's latency.
+//!
+//! No connection has a task of its own. It reads and writes while a call waits for it, in the task of the call, so that
+//! no piece of an answer goes from task to task. One that waits for a call does nothing; the pool looks from time to time
+//! whether its server has closed it.
 
 use std::{
     collections::{HashMap, VecDeque},
+    future::poll_fn,
     io,
+    pin::{Pin, pin},
     sync::{
         Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, Ordering},
     },
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -24,18 +31,24 @@ use hyper::{
     body::Incoming,
     client::conn::http1::{self, SendRequest},
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    task::unconstrained,
+    time::{Instant, sleep, timeout},
+};
 use tower::{BoxError, Service};
 
 use super::stream::Stream;
 
 /// Servers close idle connections after about a minute, so keeping them longer is useless.
 const KEPT_IDLE: Duration = Duration::from_secs(90);
+/// Between two looks at the connections that wait. Those that their servers have closed hold a descriptor until then.
+const LOOKED_AT_EVERY: Duration = Duration::from_secs(5);
 /// How long a call waits for a connection that is not ready. It never is if the server has answered without reading the
 /// whole request.
 const READY_WITHIN: Duration = Duration::from_millis(5);
 
-type Sends = SendRequest<Full<Bytes>>;
+/// What reads and writes.
+type Work = http1::Connection<Stream, Full<Bytes>>;
 
 /// `C` connects.
 #[derive(Debug)]
@@ -55,12 +68,20 @@ struct Idle {
 
 /// The waiting connections to one server, and since when they wait. The last one to come is the first to go.
 #[derive(Debug, Default)]
-struct Server(Mutex<VecDeque<(Sends, Instant)>>);
+struct Server(Mutex<VecDeque<(Open, Instant)>>);
+
+/// An open connection.
+#[derive(Debug)]
+struct Open {
+    sends: SendRequest<Full<Bytes>>,
+    /// `None` once the connection is closed.
+    work: Option<Pin<Box<Work>>>,
+}
 
 /// A connection while a call uses it.
 #[derive(Debug)]
 pub(super) struct Taken {
-    sends: Sends,
+    open: Open,
     server: Arc<Server>,
 }
 
@@ -98,22 +119,22 @@ where
     pub(super) async fn send(&self, uri: &Uri, call: impl FnOnce() -> Request<Full<Bytes>>) -> Result<Head, Broken> {
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else { return Err(Broken::NoHost) };
         let server = self.idle.server(scheme, authority);
-        let (mut sends, connected_at) = match server.take().await {
-            Some(sends) => (sends, None),
+        let (mut open, connected_at) = match server.take().await {
+            Some(open) => (open, None),
             // Boxed, because most calls find a connection and thousands wait at once.
             None => {
-                let sends = Box::pin(self.connect(uri.clone())).await?;
-                (sends, Some(Instant::now()))
+                let open = Box::pin(self.connect(uri.clone())).await?;
+                (open, Some(Instant::now()))
             }
         };
-        let answer = sends.send_request(addressed(call(), uri));
-        match answer.await {
-            Ok(response) => Ok(Head { response, connection: Taken { sends, server }, connected_at }),
+        let answer = open.sends.send_request(addressed(call(), uri));
+        match working(&mut open.work, answer).await {
+            Ok(response) => Ok(Head { response, connection: Taken { open, server }, connected_at }),
             Err(source) => Err(Broken::Call { source, reused: connected_at.is_none() }),
         }
     }
 
-    async fn connect(&self, uri: Uri) -> Result<Sends, Broken> {
+    async fn connect(&self, uri: Uri) -> Result<Open, Broken> {
         let mut connector = self.connector.clone();
         let connecting = async {
             std::future::poll_fn(|context| connector.poll_ready(context)).await?;
@@ -124,13 +145,9 @@ where
             return Err(Broken::Connect(io::Error::new(io::ErrorKind::TimedOut, message).into()));
         };
         let stream = connected.map_err(Broken::Connect)?;
-        let (sends, connection) = http1::handshake(stream).await.map_err(|error| Broken::Connect(error.into()))?;
-        // Its errors go to the call that waits for an answer.
-        tokio::spawn(async move {
-            let _ = connection.await;
-        });
+        let (sends, work) = http1::handshake(stream).await.map_err(|error| Broken::Connect(error.into()))?;
         self.idle.watch();
-        Ok(sends)
+        Ok(Open { sends, work: Some(Box::pin(work)) })
     }
 }
 
@@ -140,7 +157,7 @@ impl Idle {
         Arc::clone(self.lock().entry(key).or_default())
     }
 
-    /// Closes connections that wait for too long, as long as there are any.
+    /// Closes connections that wait for too long or that their servers have closed, as long as there are any.
     fn watch(self: &Arc<Self>) {
         if self.is_watched.swap(true, Ordering::Relaxed) {
             return;
@@ -148,7 +165,7 @@ impl Idle {
         let idle: Weak<Self> = Arc::downgrade(self);
         tokio::spawn(async move {
             loop {
-                sleep(KEPT_IDLE).await;
+                sleep(LOOKED_AT_EVERY).await;
                 let Some(idle) = idle.upgrade() else { return };
                 let mut servers = idle.lock();
                 // A server that a call uses is kept: its connection comes back.
@@ -166,14 +183,11 @@ impl Idle {
 }
 
 impl Server {
-    async fn take(&self) -> Option<Sends> {
+    async fn take(&self) -> Option<Open> {
         loop {
-            let (mut sends, since) = self.lock().pop_back()?;
-            if since.elapsed() >= KEPT_IDLE {
-                continue;
-            }
-            if sends.is_ready() || matches!(timeout(READY_WITHIN, sends.ready()).await, Ok(Ok(()))) {
-                return Some(sends);
+            let (mut open, since) = self.lock().pop_back()?;
+            if since.elapsed() < KEPT_IDLE && open.is_usable() && open.is_ready().await {
+                return Some(open);
             }
         }
     }
@@ -181,21 +195,65 @@ impl Server {
     /// Whether none waits, after those are closed that have waited for too long.
     fn is_empty(&self) -> bool {
         let mut waiting = self.lock();
-        waiting.retain(|(sends, since)| since.elapsed() < KEPT_IDLE && !sends.is_closed());
+        waiting.retain_mut(|(open, since)| since.elapsed() < KEPT_IDLE && open.is_usable());
         waiting.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Sends, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Open, Instant)>> {
         self.0.lock().expect("no panic happens while it is locked")
     }
 }
 
-impl Taken {
-    /// Another call may use it: the answer is read.
-    pub(super) fn give_back(self) {
-        if !self.sends.is_closed() {
-            self.server.lock().push_back((self.sends, Instant::now()));
+impl Open {
+    /// Whether it is open, after it has done what can be done now.
+    fn is_usable(&mut self) -> bool {
+        work_on(&mut self.work, &mut Context::from_waker(Waker::noop()));
+        self.work.is_some() && !self.sends.is_closed()
+    }
+
+    /// Whether it takes a call now, or in a moment.
+    async fn is_ready(&mut self) -> bool {
+        if self.sends.is_ready() {
+            return true;
         }
+        let ready = working(&mut self.work, self.sends.ready());
+        matches!(timeout(READY_WITHIN, ready).await, Ok(Ok(())))
+    }
+}
+
+impl Taken {
+    /// Lets the connection read and write until `wait` is over, which must wait for nothing but its answer.
+    pub(super) async fn working<T>(&mut self, wait: impl Future<Output = T>) -> T {
+        working(&mut self.open.work, wait).await
+    }
+
+    /// Another call may use it: the answer is read.
+    pub(super) fn give_back(mut self) {
+        if self.open.is_usable() {
+            self.server.lock().push_back((self.open, Instant::now()));
+        }
+    }
+}
+
+/// Lets a connection read and write until `wait` is over, which must wait for nothing but that connection. So it needs no
+/// waker: it is polled after each work. It spends none of the task's budget either, for which it would need one.
+async fn working<T>(work: &mut Option<Pin<Box<Work>>>, wait: impl Future<Output = T>) -> T {
+    let mut wait = pin!(unconstrained(wait));
+    poll_fn(|context| {
+        let mut unheard = Context::from_waker(Waker::noop());
+        if let over @ Poll::Ready(_) = wait.as_mut().poll(&mut unheard) {
+            return over;
+        }
+        work_on(work, context);
+        wait.as_mut().poll(&mut unheard)
+    })
+    .await
+}
+
+/// Reads and writes what can be read and written now. An error closes the connection, and goes to the call that waits.
+fn work_on(work: &mut Option<Pin<Box<Work>>>, context: &mut Context<'_>) {
+    if work.as_mut().is_some_and(|work| work.as_mut().poll(context).is_ready()) {
+        *work = None;
     }
 }
 

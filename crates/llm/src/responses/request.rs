@@ -49,7 +49,7 @@ fn items(message: &Message) -> Vec<Value> {
     if let Some(id) = &message.tool_call_id {
         return vec![json!({ "type": "function_call_output", "call_id": id, "output": message.content })];
     }
-    let mut items = message.echo.as_ref().and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut items = message.echo.as_deref().and_then(Value::as_array).cloned().unwrap_or_default();
     if !message.content.is_empty() || !message.images.is_empty() {
         items.push(json!({ "role": message.role.name(), "content": content(message) }));
     }

@@ -113,7 +113,7 @@ fn a_stream_means_the_same_in_every_split() {
     let reply = streamed(&DIALECT, &(begun.clone() + &done("response.completed", response("completed", &json!([])))));
     let reply = reply.expect("a reply");
     assert_eq!(line(&reply), r#"m-1-2026 | Grüße | c1=find({"q":1}) | tool_calls | 20 8 0 35 30"#);
-    assert_eq!(reply.echo, Some(json!([thought])));
+    assert_eq!(reply.echo, Some(Box::new(json!([thought]))));
     assert_eq!(reasoning(&reply), "Hm.");
     let cut = begun.clone() + &done("response.incomplete", incomplete("max_output_tokens", &json!([])));
     assert!(line(&streamed(&DIALECT, &cut).expect("a reply")).contains("| length |"));

@@ -79,7 +79,7 @@ pub fn size_of_end(trial: &Trial) -> usize {
         let texts = it.check.len() + it.reason.len() + may(&it.name) + may(&it.description) + may(&it.evidence);
         let texts = texts + it.jury.as_ref().map_or(0, |jury| 3 * AROUND + may(&jury.uncalibrated));
         let custom = |it: &CustomRun| 5 * AROUND + it.check.len() + it.program.len() + it.transcript.len();
-        let texts = texts + it.custom.as_ref().map_or(0, custom);
+        let texts = texts + it.custom.as_deref().map_or(0, custom);
         8 * AROUND + texts + it.ballots.iter().map(ballot).sum::<usize>()
     });
     let failure = trial.failure.as_ref().map_or(0, |failure| 5 * AROUND + failure.message.len());
@@ -156,7 +156,7 @@ fn texts_of(turn: &mut Turn, most: usize) {
 fn texts_of_end(trial: &mut Trial, most: usize) {
     for Judgment { check, name, description, reason, evidence, ballots, jury, custom, .. } in &mut trial.judgments {
         std::iter::once(check).chain(name).for_each(|text| shorten(text, most));
-        if let Some(CustomRun { check, program, transcript, differs: _ }) = custom {
+        if let Some(CustomRun { check, program, transcript, differs: _ }) = custom.as_deref_mut() {
             [check, program, transcript].into_iter().for_each(|text| shorten(text, most));
         }
         ballots.truncate(MOST_ITEMS);

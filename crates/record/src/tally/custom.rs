@@ -103,12 +103,12 @@ mod tests {
             weight: 1.0,
             ballots: Vec::new(),
             jury: None,
-            custom: Some(CustomRun {
+            custom: Some(Box::new(CustomRun {
                 check: check.to_owned(),
                 program: program.to_owned(),
                 transcript: "t".to_owned(),
                 differs,
-            }),
+            })),
         }
     }
 

@@ -63,11 +63,12 @@ async fn talk<C>(connections: &Connections<C>, address: SocketAddr) -> bool
 where
     C: Service<Uri, Response = Stream, Error = BoxError, Future: Send> + Clone,
 {
-    let head = connections.send(&uri(address), call).await.expect("it is answered");
-    let body = head.response.into_body().collect().await.expect("it is read").to_bytes();
+    let Head { response, mut connection, connected_at } =
+        connections.send(&uri(address), call).await.expect("it is answered");
+    let body = connection.working(response.into_body().collect()).await.expect("it is read").to_bytes();
     assert_eq!(body, "hi");
-    head.connection.give_back();
-    head.connected_at.is_some()
+    connection.give_back();
+    connected_at.is_some()
 }
 
 #[tokio::test]
@@ -93,6 +94,60 @@ async fn a_connection_that_the_server_closes_is_not_used_again() {
         assert!(talk(&connections, address).await);
     }
     assert_eq!(heard.lock().expect("no panic").len(), 3);
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_closes_while_it_waits_is_closed_soon_and_fails_no_call() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let (closed, mut closes) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("it accepts");
+            assert_ne!(stream.read(&mut [0; 4096]).await.expect("a call"), 0);
+            stream.write_all(ANSWER).await.expect("it is read");
+            stream.shutdown().await.expect("it is open");
+            let end = stream.read(&mut [0; 64]).await;
+            closed.send(end.expect("it is closed")).expect("the test waits");
+        }
+    });
+    let connections = Connections::new(tcp(), Duration::from_secs(5));
+    assert!(talk(&connections, address).await);
+    // Its end comes with the answer or a moment later.
+    sleep(Duration::from_millis(50)).await;
+    assert!(talk(&connections, address).await, "the next call has another connection");
+    assert_eq!(closes.recv().await, Some(0));
+    sleep(Duration::from_millis(50)).await;
+    tokio::time::pause();
+    advance(LOOKED_AT_EVERY).await;
+    tokio::time::resume();
+    assert_eq!(timeout(Duration::from_secs(2), closes.recv()).await, Ok(Some(0)), "without another call");
+}
+
+#[tokio::test]
+async fn an_answer_of_thousands_of_pieces_is_read_to_its_end() {
+    const PIECES: usize = 5_000;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("it accepts");
+        assert_ne!(stream.read(&mut [0; 4096]).await.expect("a call"), 0);
+        stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await.expect("it is read");
+        for number in 0..PIECES {
+            stream.write_all(b"1\r\na\r\n").await.expect("it is read");
+            // Some come alone, others many at once.
+            if number.is_multiple_of(100) {
+                sleep(Duration::from_millis(1)).await;
+            }
+        }
+        stream.write_all(b"0\r\n\r\n").await.expect("it is read");
+        let _ = stream.read(&mut [0; 64]).await;
+    });
+    let connections = Connections::new(tcp(), Duration::from_secs(5));
+    let Head { response, mut connection, .. } = connections.send(&uri(address), call).await.expect("it is answered");
+    let body = timeout(Duration::from_secs(20), connection.working(response.into_body().collect())).await;
+    let body = body.expect("in time").expect("it is whole").to_bytes();
+    assert_eq!(body, "a".repeat(PIECES));
 }
 
 #[tokio::test]
