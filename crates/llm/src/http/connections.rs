@@ -137,7 +137,7 @@ where
     async fn connect(&self, uri: Uri) -> Result<Open, Broken> {
         let mut connector = self.connector.clone();
         let connecting = async {
-            std::future::poll_fn(|context| connector.poll_ready(context)).await?;
+            poll_fn(|context| connector.poll_ready(context)).await?;
             connector.call(uri).await
         };
         let Ok(connected) = timeout(self.within, connecting).await else {
