@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs everything that must pass: format, lints, licences, tests, documentation, a browser test of the report, a fleet under
-# faults, dashboards and alerts, deploy/. It installs missing programs, or lists them. CONTRIBUTING.md lists the long suites.
+# Runs everything that must pass: format, lints, licences, tests, documentation, the cost of a turn, a browser test of the
+# report, a fleet under faults, dashboards and alerts, deploy/. It installs missing programs, or lists them. CONTRIBUTING.md lists the long suites.
 #
 #   ./test.sh          everything
 #   ./test.sh quick    format, lints, and the tests of what changed since main
@@ -40,6 +40,7 @@ set_up() {
     need npm npm
     need systemd-analyze systemd
     need openssl openssl
+    need valgrind valgrind
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || need initdb postgresql
   fi
   if [ ${#packages[@]} -gt 0 ]; then
@@ -176,6 +177,8 @@ step cargo doc "${whole[@]}" --no-deps --quiet
 
 # What follows waits more than it computes, so the faults run beside the rest. Both use copies: deploy/check.sh builds another program.
 cp target/debug/gabfest target/debug/xtask "$place/"
+# The instructions of a turn, against the committed figure.
+step bench/instructions.py --debug --binary "$place/gabfest"
 faults() {
   mkdir "$place/faults"
   export TMPDIR=$place/faults

@@ -20,6 +20,7 @@ use crate::{
     clock,
     patience::Patience,
     run_folder::RUNS,
+    store_threads,
 };
 
 /// Beside the runs: the requests of each day, which all runs share.
@@ -93,6 +94,7 @@ impl Embedded {
         let worker = match worker {
             None => None,
             Some((resources, slots)) => {
+                store_threads::give_way();
                 let (timing, timer) = (worker::Timing::default(), Timer::Precise);
                 let config = worker::Config { name: "embedded".to_owned(), slots, timing, timer };
                 let worker = Worker::new(config, resources);

@@ -70,6 +70,7 @@ mod settings;
 mod signals;
 mod stderr;
 mod stdout;
+mod store_threads;
 mod tls_words;
 mod variables;
 

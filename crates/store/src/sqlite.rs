@@ -50,6 +50,9 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
+    /// The name of the threads that work for an open store. Linux keeps 15 letters.
+    pub const THREAD: &'static str = "gabfest-store";
+
     /// Opens the store at `path`, and creates it with its folder if there is none. [`Error::InUse`] if another process has
     /// it open, [`Error::Version`] if this program cannot read it.
     pub async fn open(path: &Path) -> Result<Self, Error> {

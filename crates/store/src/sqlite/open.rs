@@ -13,7 +13,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{file_identity::FileIdentity, writer::Writer};
+use super::{Sqlite, file_identity::FileIdentity, writer::Writer};
 use crate::{Error, Schema};
 
 /// Set by the first migration: "gabf".
@@ -38,6 +38,7 @@ pub(super) async fn open(path: &Path) -> Result<Opened, Error> {
         .synchronous(SqliteSynchronous::Full)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .busy_timeout(Duration::from_secs(5))
+        .thread_name(|_| Sqlite::THREAD.to_owned())
         .disable_statement_logging();
     let connection = prepare(&options).await.map_err(|error| named(path, error))?;
     let readers = SqlitePoolOptions::new()

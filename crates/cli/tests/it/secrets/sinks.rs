@@ -88,10 +88,12 @@ impl Sinks {
 /// What the frames of compressed turns in a store, or of pages in a Parquet file, contain, as far as a frame lies in one piece.
 fn unpacked(store: &[u8]) -> Vec<Vec<u8>> {
     const MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+    const DICTIONARY: &[u8] = include_bytes!("../../../../store/turns.dict");
     let frames = store.windows(MAGIC.len()).enumerate().filter(|(_, bytes)| *bytes == MAGIC);
     let unpacked = frames.map(|(at, _)| {
         let mut turns = Vec::new();
-        let _ = zstd::Decoder::new(&store[at..]).and_then(|frame| frame.single_frame().read_to_end(&mut turns));
+        let frame = zstd::Decoder::with_dictionary(&store[at..], DICTIONARY);
+        let _ = frame.and_then(|frame| frame.single_frame().read_to_end(&mut turns));
         turns
     });
     unpacked.collect()
