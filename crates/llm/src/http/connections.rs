@@ -32,7 +32,7 @@ use hyper::{
     client::conn::http1::{self, SendRequest},
 };
 use tokio::{
-    task::unconstrained,
+    task::{unconstrained, yield_now},
     time::{Instant, sleep, timeout},
 };
 use tower::{BoxError, Service};
@@ -43,6 +43,8 @@ use super::stream::Stream;
 const KEPT_IDLE: Duration = Duration::from_secs(90);
 /// Between two looks at the connections that wait. Those that their servers have closed hold a descriptor until then.
 const LOOKED_AT_EVERY: Duration = Duration::from_secs(5);
+/// So many are looked at before other tasks of the thread run.
+const LOOKED_AT_ONCE: usize = 32;
 /// How long a call waits for a connection that is not ready. It never is if the server has answered without reading the
 /// whole request.
 const READY_WITHIN: Duration = Duration::from_millis(5);
@@ -167,9 +169,13 @@ impl Idle {
             loop {
                 sleep(LOOKED_AT_EVERY).await;
                 let Some(idle) = idle.upgrade() else { return };
+                let servers: Vec<_> = idle.lock().values().cloned().collect();
+                for server in servers {
+                    server.close_unusable().await;
+                }
                 let mut servers = idle.lock();
                 // A server that a call uses is kept: its connection comes back.
-                servers.retain(|_, server| !server.is_empty() || Arc::strong_count(server) > 1);
+                servers.retain(|_, server| !server.lock().is_empty() || Arc::strong_count(server) > 1);
                 if servers.is_empty() {
                     return idle.is_watched.store(false, Ordering::Relaxed);
                 }
@@ -192,11 +198,27 @@ impl Server {
         }
     }
 
-    /// Whether none waits, after those are closed that have waited for too long.
-    fn is_empty(&self) -> bool {
+    /// Closes those that have waited for too long, or that the server has closed. Calls go on meanwhile: they take and bring
+    /// back the last ones.
+    async fn close_unusable(&self) {
+        let mut next = 0;
+        while self.close_unusable_of(&mut next) {
+            yield_now().await;
+        }
+    }
+
+    /// The same with a few of them, from the one at `next` on. Returns whether there are more.
+    fn close_unusable_of(&self, next: &mut usize) -> bool {
         let mut waiting = self.lock();
-        waiting.retain_mut(|(open, since)| since.elapsed() < KEPT_IDLE && open.is_usable());
-        waiting.is_empty()
+        for _ in 0..LOOKED_AT_ONCE {
+            let Some((open, since)) = waiting.get_mut(*next) else { return false };
+            if since.elapsed() < KEPT_IDLE && open.is_usable() {
+                *next += 1;
+            } else {
+                waiting.remove(*next);
+            }
+        }
+        true
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(Open, Instant)>> {
