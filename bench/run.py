@@ -20,7 +20,7 @@ Parts:
   paced      streams of 16 pieces each 5 ms: CPU, and the error of the time to the first token
   wide       10,000 conversations at once
   crowd      30,000 at once, over three worker processes
-  rates      how late conversations start at 500 and 2,000 starts a second: gabfest's own figure, and the server's
+  rates      how late conversations start at 500 and 2,000 starts a second: gabfest's own figure, the server's, and a bare loop's
   freeze     a server that stalls for 2 s at 200 starts a second: the slowest 1 % of response times must show it
   start      from the start of the program to its first request
   telemetry  what telemetry costs; to a server that throws it away, or to --collector (OTLP over gRPC)
@@ -220,9 +220,13 @@ class Bench:
             shutil.rmtree(place)
 
     def rates(self, seconds=10):
-        """The server's figure counts from its earliest request, and has its own lateness and the way to it."""
+        """The server's figure counts from its earliest request, and has its own lateness and the way to it. Just before, a bare
+        loop shows how late this machine lets a start be."""
         for program in self.binaries:
             for rate in (500, 2_000):
+                bare = Ended([self.floor, "timer", f"{self.server.url('zero')}/chat/completions", rate, seconds], self.ahead)
+                self.server.stats()
+                bare = json.loads(bare.out)["late_ms"]
                 flags = ["--rate", f"{rate}/s", "--duration", f"{seconds}s", "--slots", 1_000, "--no-preflight"]
                 _, report, truth = self.run(program, "zero", 1, *flags)
                 load, came = report["load"], sorted(truth["requests_micros"])
@@ -230,6 +234,7 @@ class Bench:
                     stop(f"{program}: of {load['scheduled']} starts {load['sent']} were sent, and {len(came)} came")
                 late = [at - number * 1e6 / rate for number, at in enumerate(came)]
                 figures = {f"late, p{percent}, µs": load["late"][f"p{percent}_ms"] * 1e3 for percent in (50, 99)}
+                figures |= {f"a bare loop, late, p{percent}, µs": bare[f"p{percent}"] * 1e3 for percent in (50, 99)}
                 for percent in (50, 99):
                     figures[f"late at the server, p{percent}, µs"] = share(late, percent) - min(late)
                 self.note(f"{rate:,} starts/s", program, figures)

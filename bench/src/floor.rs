@@ -3,10 +3,13 @@
 //! `floor reqwest|hyper URL CONVERSATIONS AT_ONCE [stream]` prints how long the answers took. The loop over reqwest is
 //! written as applications write it. The one over hyper is as lean as it gets: a connection for each conversation at once,
 //! no pool, and a body that grows.
+//!
+//! `floor timer URL STARTS_A_SECOND SECONDS` prints how late this machine lets a start be.
 
 mod hyper_loop;
 mod reqwest_loop;
 mod script;
+mod timer_loop;
 
 use std::{
     sync::{
@@ -47,9 +50,16 @@ fn quantile(times: &mut [Duration], percent: usize) -> Option<f64> {
 fn main() -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut args = std::env::args().skip(1);
-    let usage = "usage: floor reqwest|hyper URL CONVERSATIONS AT_ONCE [stream]";
+    let usage =
+        "usage: floor reqwest|hyper URL CONVERSATIONS AT_ONCE [stream] | floor timer URL STARTS_A_SECOND SECONDS";
     let library = args.next().context(usage)?;
     let url = args.next().context(usage)?;
+    if library == "timer" {
+        let (rate, seconds) = (args.next().context(usage)?.parse()?, args.next().context(usage)?.parse()?);
+        let mut late = timer_loop::play(&url, rate, seconds)?;
+        println!("{}", json!({ "late_ms": { "p50": quantile(&mut late, 50), "p99": quantile(&mut late, 99) } }));
+        return Ok(());
+    }
     let quota = Arc::new(Quota(AtomicU64::new(args.next().context(usage)?.parse()?)));
     let at_once: u64 = args.next().context(usage)?.parse()?;
     let stream = args.next().is_some();

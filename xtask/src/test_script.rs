@@ -103,7 +103,7 @@ fn uninstallable_tools_are_named_at_once() {
     let output = place.run(&[]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
-    let all = "bubblewrap chromium prometheus prometheus-alertmanager npm systemd openssl postgresql";
+    let all = "bubblewrap chromium prometheus prometheus-alertmanager npm systemd openssl valgrind postgresql";
     assert!(stderr.contains(&format!("install these Debian packages, then run this again: {all}\n")), "{stderr}");
     assert!(!place.log().contains("clippy --workspace"), "nothing is begun: {}", place.log());
     std::fs::remove_file(place.path("bin/cargo")).unwrap();
@@ -118,7 +118,7 @@ fn root_installs_missing_tools_and_continues() {
     place.run(&[]);
     let log = place.log();
     let installed = log.lines().find(|line| line.starts_with("apt-get install")).unwrap_or_default();
-    let all = "python3 python3-venv bubblewrap chromium prometheus npm systemd openssl postgresql";
+    let all = "python3 python3-venv bubblewrap chromium prometheus npm systemd openssl valgrind postgresql";
     for package in all.split(' ') {
         assert!(installed.split(' ').any(|word| word == package), "{package}: {log}");
     }
