@@ -1,7 +1,7 @@
 //! Pieces as the stores keep them: each is one zstd frame with its length and a checksum.
 //!
 //! A piece is compressed alone, so that one trial is read without the others. A dictionary knows what turns have in common:
-//! with it, a small piece takes half the time and two thirds of the room. The frame names its dictionary. Stores from before
+//! with it, a small piece takes half the time and less room. The frame names its dictionary. Stores from before
 //! have frames without one, and pieces that are not compressed; those begin with a tag of protobuf and never as a frame does.
 
 use std::{io, sync::LazyLock};
