@@ -1,4 +1,4 @@
-//! Sentinels: a changed judge is told from a changed agent.
+//! Sentinels: a changed judge is distinguished from a changed agent.
 
 use serde_json::json;
 

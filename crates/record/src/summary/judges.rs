@@ -38,7 +38,7 @@ pub struct JudgedCriterion {
     pub corrected: Option<CorrectedRate>,
 }
 
-/// The rate that the judges' answers stand for, by how often they agree with labels of people.
+/// The rate corrected for the judges' errors, by how often they agree with labels of people.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CorrectedRate {
     /// `null`: the judges are no better than chance, so their answers say nothing.
