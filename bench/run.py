@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures gabfest against bare loops over hyper and reqwest, and prints a table for this machine.
 
-Usage: bench/run.py [--rounds N] [--only PART[,PART...]] [--binary FILE]... [--collector ADDRESS] [--real-time] [--save FILE]
+Usage: bench/run.py [--rounds N] [--only PART[,PART...]] [--binary FILE]... [--collector ADDRESS] [--real-time] [--watch-core] [--save FILE]
 
 Each round plays every case with each program, one after the other, so that a slow minute of the machine slows all of
 them. The server has core 0 and the measured program core 1. A figure is the median of the rounds, with the least and the
@@ -10,6 +10,9 @@ says little.
 
 With --real-time, server and program run ahead of all other processes (chrt, as root): on a shared machine their latencies
 then show their own delays. It is not for CPU and memory.
+
+With --watch-core, a small loop ahead of all other processes (chrt, as root) times the same arithmetic on the program's core
+each millisecond while starts are measured. So starts that are late because the core itself was slow can be told from others.
 
 Several --binary compare builds of gabfest. Without one, the program of this folder that is shipped (profile `dist`) is built
 and measured.
@@ -29,7 +32,7 @@ Parts:
   memory     the memory of a worker and a coordinator that play the mock for 15 minutes (--minutes); only with --only
 
 Needs python3, taskset, two cores, and 20,000 open files."""
-import argparse, datetime, json, os, pathlib, platform, resource, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
+import argparse, bisect, datetime, json, os, pathlib, platform, resource, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
 
 import table
 from fleet import Fleet, memory_mib
@@ -108,10 +111,44 @@ class Ended:
         self.kib = usage.ru_maxrss
 
 
+class Core:
+    """Watches core 1 for some seconds: when arithmetic that takes 10 µs took much longer."""
+
+    # So many times its usual duration.
+    SLOW = 8
+    # A start that is late because the core was slow may come so much later: those before it wait too.
+    AFTER_MICROS = 40_000
+
+    def __init__(self, floor, seconds):
+        command = ["chrt", "--rr", "1", "taskset", "-c", "1", floor, "core", str(seconds)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def figures(self, came, late):
+        """Of starts that came at these times, late by these microseconds."""
+        times = json.loads(self.process.communicate()[0])["micros"]
+        usual = statistics.median(took for _, took in times)
+        times = [(at, took) for at, took in times if came[0] <= at <= came[-1]]
+        slow = [at for at, took in times if took > self.SLOW * usual]
+
+        def is_disturbed(at):
+            first = bisect.bisect_left(slow, at - self.AFTER_MICROS)
+            return first < len(slow) and slow[first] <= at
+
+        steady = [micros for at, micros in zip(came, late) if not is_disturbed(at)]
+        behind = [at for at, micros in zip(came, late) if micros > 1_000]
+        figures = {
+            "looks at the core that found it slow, %": len(slow) / max(len(times), 1) * 100,
+            "of starts late by more than 1 ms, near these, %": sum(map(is_disturbed, behind)) / max(len(behind), 1) * 100,
+            "other starts, %": len(steady) / len(late) * 100,
+        }
+        return figures | {f"other starts, late at the server, p{percent}, µs": share(steady, percent) for percent in (50, 99)}
+
+
 class Bench:
-    def __init__(self, binaries, programs, folder, collector, minutes, ahead):
+    def __init__(self, binaries, programs, folder, collector, minutes, ahead, watches_core=False):
         self.binaries, self.floor, self.server_program, self.intake_program = binaries, *programs
         self.folder, self.collector, self.minutes, self.ahead = folder, collector, minutes, ahead
+        self.watches_core = watches_core
         self.server = Server(self.server_program, ahead)
         for turns in (1, 4, 10):
             (folder / f"{turns}.scenario.yaml").write_text(scenario(f"turns {turns}", turns))
@@ -227,6 +264,7 @@ class Bench:
                 bare = Ended([self.floor, "timer", f"{self.server.url('zero')}/chat/completions", rate, seconds], self.ahead)
                 self.server.stats()
                 bare = json.loads(bare.out)["late_ms"]
+                watch = Core(self.floor, seconds + 3) if self.watches_core else None
                 flags = ["--rate", f"{rate}/s", "--duration", f"{seconds}s", "--slots", 1_000, "--no-preflight"]
                 _, report, truth = self.run(program, "zero", 1, *flags)
                 load, came = report["load"], sorted(truth["requests_micros"])
@@ -237,6 +275,8 @@ class Bench:
                 figures |= {f"a bare loop, late, p{percent}, µs": bare[f"p{percent}"] * 1e3 for percent in (50, 99)}
                 for percent in (50, 99):
                     figures[f"late at the server, p{percent}, µs"] = share(late, percent) - min(late)
+                if watch:
+                    figures |= watch.figures(came, [at - min(late) for at in late])
                 self.note(f"{rate:,} starts/s", program, figures)
 
     def freeze(self, rate=200, seconds=10, truth_seconds=1.90):
@@ -336,6 +376,7 @@ def main():
     arguments.add_argument("--collector")
     arguments.add_argument("--minutes", type=float, default=15)
     arguments.add_argument("--real-time", action="store_true")
+    arguments.add_argument("--watch-core", action="store_true")
     arguments.add_argument("--save")
     given = arguments.parse_args()
     parts = given.only.split(",") if given.only else [part for part in PARTS if part not in LONG]
@@ -353,7 +394,7 @@ def main():
     ahead = ["chrt", "--rr", "1"] if given.real_time else []
     programs = [target / name for name in ("floor", "bench-server", "intake")]
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(binaries, programs, pathlib.Path(folder), given.collector, given.minutes, ahead)
+        bench = Bench(binaries, programs, pathlib.Path(folder), given.collector, given.minutes, ahead, given.watch_core)
         try:
             for number in range(given.rounds):
                 print(f"round {number + 1} of {given.rounds}", file=sys.stderr)
@@ -364,7 +405,7 @@ def main():
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     lines = [
         f"# The bench, {datetime.date.today()}\n",
-        f"`bench/run.py --rounds {given.rounds} --only {','.join(parts)}{' --real-time' * given.real_time}` at {commit}, {platform.system()} {platform.release()}, {os.cpu_count()} cores, load {load}.",
+        f"`bench/run.py --rounds {given.rounds} --only {','.join(parts)}{' --real-time' * given.real_time}{' --watch-core' * given.watch_core}` at {commit}, {platform.system()} {platform.release()}, {os.cpu_count()} cores, load {load}.",
         "Median (least to greatest) of the rounds.\n",
         *table.lines(bench.programs(), binaries, bench.cells),
     ]

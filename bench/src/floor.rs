@@ -5,11 +5,15 @@
 //! no pool, and a body that grows.
 //!
 //! `floor timer URL STARTS_A_SECOND SECONDS` prints how late this machine lets a start be.
+//!
+//! `floor core SECONDS` prints when a core was slow.
 
+mod core_watch;
 mod hyper_loop;
 mod reqwest_loop;
 mod script;
 mod timer_loop;
+mod wall_clock;
 
 use std::{
     sync::{
@@ -50,9 +54,14 @@ fn quantile(times: &mut [Duration], percent: usize) -> Option<f64> {
 fn main() -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut args = std::env::args().skip(1);
-    let usage =
-        "usage: floor reqwest|hyper URL CONVERSATIONS AT_ONCE [stream] | floor timer URL STARTS_A_SECOND SECONDS";
+    let usage = "usage: floor reqwest|hyper URL CONVERSATIONS AT_ONCE [stream] | floor timer URL STARTS_A_SECOND SECONDS | floor core SECONDS";
     let library = args.next().context(usage)?;
+    if library == "core" {
+        let times = core_watch::watch(args.next().context(usage)?.parse()?);
+        let times: Vec<_> = times.iter().map(|(at, took)| (at, took.as_nanos() as f64 / 1e3)).collect();
+        println!("{}", json!({ "micros": times }));
+        return Ok(());
+    }
     let url = args.next().context(usage)?;
     if library == "timer" {
         let (rate, seconds) = (args.next().context(usage)?.parse()?, args.next().context(usage)?.parse()?);

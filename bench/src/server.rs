@@ -7,16 +7,9 @@
 //! for an answer. `/otlp` takes telemetry and throws it away.
 
 mod timed_body;
+mod wall_clock;
 
-use std::{
-    cell::RefCell,
-    convert::Infallible,
-    io::Read as _,
-    net::Ipv4Addr,
-    rc::Rc,
-    thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{cell::RefCell, convert::Infallible, io::Read as _, net::Ipv4Addr, rc::Rc, thread, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -37,7 +30,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use self::timed_body::TimedBody;
+use self::{timed_body::TimedBody, wall_clock::unix_micros};
 
 /// The system may allow fewer.
 const WAITING_CONNECTIONS: u32 = 16_384;
@@ -124,12 +117,6 @@ fn quantiles(mut times: Vec<Duration>) -> serde_json::Value {
         times.get(rank).map(|time| time.as_secs_f64() * 1e3)
     };
     json!({ "p50": at(50), "p99": at(99) })
-}
-
-#[expect(clippy::disallowed_methods, reason = "the program's edge: it is compared with what a run records")]
-fn unix_micros() -> u64 {
-    let micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros());
-    u64::try_from(micros).unwrap_or(u64::MAX)
 }
 
 #[derive(Deserialize)]

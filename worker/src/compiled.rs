@@ -19,6 +19,8 @@ const KEPT: usize = 512;
 pub(crate) struct CompiledScenario {
     pub(crate) case: Case,
     pub(crate) scenario: Scenario,
+    /// That of the scenario, which its trials share.
+    pub(crate) environment: Arc<scenario::Environment>,
     /// The models that it asks, apart from the agent.
     pub(crate) asks: Asks,
     pub(crate) steps: Vec<StepChecks>,
@@ -94,7 +96,8 @@ impl CompiledScenarios {
         let asks = Asks::of(&scenario);
         let pauses = if self.plan.plays_pauses() { pauses_of(&scenario) } else { Vec::new() };
         let vars = (!scenario.vars.is_empty()).then(|| Arc::new(scenario.vars.clone()));
-        Ok(CompiledScenario { case, scenario, asks, steps, cues, pauses, vars })
+        let environment = Arc::new(scenario.environment.clone());
+        Ok(CompiledScenario { case, scenario, environment, asks, steps, cues, pauses, vars })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<CompiledScenario>>> {

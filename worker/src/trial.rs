@@ -30,9 +30,9 @@ mod user_states;
 mod user_tools;
 mod workspace;
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
-use record::{Failure, FailureKind, Trial, Verdict};
+use record::{Failure, FailureKind, Trial, Verdict, trial::Start};
 use scenario::{Action, Check, Rule, check};
 use telemetry::trace::Played;
 use tokio::time::Instant;
@@ -54,35 +54,58 @@ pub(crate) use self::{
 
 /// Plays a trial and gives its turns and its end to the outbox.
 pub(crate) async fn play(ticket: Ticket, resources: Arc<Resources>, outbox: Outbox, admission: Admission) {
+    let playing = match begin(ticket, resources, outbox, admission) {
+        Some(Begun::New(stage, start)) => play_on(stage, start),
+        Some(Begun::Again(playing)) => return playing.await,
+        None => return,
+    };
+    playing.await;
+}
+
+enum Begun {
+    /// Boxed, as is the other: the future of each trial would keep room for them more than once.
+    New(Box<Stage>, Option<Start>),
+    Again(Pin<Box<dyn Future<Output = ()> + Send>>),
+}
+
+/// `None`: it is not played, and its end is in the outbox.
+fn begin(ticket: Ticket, resources: Arc<Resources>, outbox: Outbox, admission: Admission) -> Option<Begun> {
     let start = ticket.start(Instant::now());
     let script = match ticket.scripts.of_case(ticket.trial.case) {
         Ok(script) => script,
         Err(failure) => {
             end_unplayed(&ticket, Verdict::Error, failure, &resources, &outbox);
-            return;
+            return None;
         }
     };
     if let Some(rerun) = resources.rerun.clone().filter(|rerun| rerun.what == Again::Judge) {
-        Box::pin(again::play(ticket, script, resources, (outbox, admission), &rerun)).await;
-        return;
+        let playing = async move { again::play(ticket, script, resources, (outbox, admission), &rerun).await };
+        return Some(Begun::Again(Box::pin(playing)));
     }
     if let Some((verdict, failure)) = refusal(&script, &resources) {
         end_unplayed(&ticket, verdict, failure, &resources, &outbox);
-        return;
+        return None;
     }
-    let mut stage = Stage::new(ticket, script, resources, outbox, admission);
+    let mut stage = Box::new(Stage::new(ticket, script, resources, outbox, admission));
     stage.progress.late = start.map_or(Duration::ZERO, |start| Duration::from_micros(start.late_micros));
-    let broken = match set_up(&mut stage).await {
-        Ok(()) => steps::play(&mut stage).await.err(),
-        Err(failure) => Some(failure),
-    };
-    stage.settle_trial();
-    stage.transcript.emit();
-    Box::pin(stage.environment.teardown()).await;
-    let trial = Trial { start, ..conclusion(&stage, broken) };
-    conclusion::trace(&stage, &trial);
-    stage.resources.purses.trial_over(stage.ticket.attempt.run.as_str(), stage.ticket.trial.id.as_str());
-    stage.transcript.end(trial);
+    Some(Begun::New(stage, start))
+}
+
+#[expect(clippy::manual_async_fn, reason = "a block holds what it is given once, an `async fn` twice")]
+fn play_on(mut stage: Box<Stage>, start: Option<Start>) -> impl Future<Output = ()> {
+    async move {
+        let broken = match set_up(&mut stage).await {
+            Ok(()) => steps::play(&mut stage).await.err(),
+            Err(failure) => Some(failure),
+        };
+        stage.settle_trial();
+        stage.transcript.emit();
+        Box::pin(stage.environment.teardown()).await;
+        let trial = Trial { start, ..conclusion(&stage, broken) };
+        conclusion::trace(&stage, &trial);
+        stage.resources.purses.trial_over(stage.ticket.attempt.run.as_str(), stage.ticket.trial.id.as_str());
+        stage.transcript.end(trial);
+    }
 }
 
 /// Ends a trial that was not played, or whose state was lost.

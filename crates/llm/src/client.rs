@@ -5,8 +5,9 @@ pub(crate) mod streamed;
 use std::{sync::Arc, time::Duration};
 
 use ::http::{
-    Method, Uri,
-    header::{CONTENT_TYPE, HeaderMap, HeaderValue},
+    Method,
+    header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue},
+    uri::InvalidUri,
 };
 use async_trait::async_trait;
 use secrecy::SecretString;
@@ -26,9 +27,10 @@ use crate::{
     http::{
         self, Answer, RequestLine, Sender,
         answer::MOST_BODY_BYTES,
+        connections::add_host,
         frames::{AMAZON, SSE},
         headers,
-        sender::{Outgoing, Unusable, outgoing},
+        sender::{Outgoing, Unusable, add_usual, outgoing},
         trust, windows,
     },
     json,
@@ -78,12 +80,14 @@ pub(crate) struct Settings {
 pub(crate) struct Client {
     sender: Sender,
     dialect: Arc<dyn Dialect>,
-    chats: Uri,
+    chats: RequestLine,
     /// `None` where the dialect has none.
-    embeddings: Option<Uri>,
-    moderations: Option<Uri>,
+    embeddings: Option<RequestLine>,
+    moderations: Option<RequestLine>,
     model: String,
     headers: HeaderMap,
+    /// The same with places for those that describe a call.
+    described: HeaderMap,
     signer: Option<Signer>,
     stream: bool,
     schema_mode: SchemaMode,
@@ -106,8 +110,13 @@ impl Client {
         let mut headers = settings.headers;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         settings.dialect.headers(&mut headers);
-        let chats = http::sender::uri(&settings.url)?;
-        let beside = |address: Url| settings.measures.then(|| http::sender::uri(&address)).transpose();
+        let chats = post(&settings.url)?;
+        add_usual(&mut headers);
+        add_host(&mut headers, &chats.uri);
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        let mut described = headers.clone();
+        headers::reserve(&mut described);
+        let beside = |address: Url| settings.measures.then(|| post(&address)).transpose();
         let embeddings = beside(measure::address::<Embed>(&settings.url))?;
         let moderations = beside(measure::address::<Moderate>(&settings.url))?;
         Ok(Self {
@@ -118,6 +127,7 @@ impl Client {
             moderations,
             model: settings.model,
             headers,
+            described,
             signer: settings.signer,
             stream: settings.stream,
             schema_mode: settings.schema_mode,
@@ -147,31 +157,47 @@ impl Client {
             return Err(self.unwritable(message));
         }
         let body = || self.dialect.body(request, self.manner());
-        let mut answer = self.post(&self.chats, &request.context, body).await?;
-        let mut reply = match Kind::of(&answer, self.stream) {
-            Kind::Json => self.hear_whole(&mut answer, request).await?,
-            Kind::Events => {
-                let heard = streamed::hear(Arc::clone(&self.dialect), answer).await;
-                answer = heard.answer;
-                self.streamed(heard.gather, heard.outcome, &answer, request)?
-            }
-            Kind::Other(kind) => return Err(self.of_kind(&mut answer, &kind).await),
+        // No variable here keeps room for the answer while the call waits for it: thousands wait at once.
+        let reply = match self.post(&self.chats, &request.context, body).await {
+            Ok(answer) => self.reply(answer, request),
+            Err(error) => return Err(error),
         };
-        reply.receipt.asked_with = Some(Arc::clone(&self.asked_with));
-        reply.receipt.timing.connect = answer.connect();
-        reply.receipt.used_up_for = windows::used_up(answer.headers());
-        reply.receipt.windows = windows::reported(answer.headers());
-        Ok(reply)
+        reply.await
+    }
+
+    /// Reads the rest of an answer.
+    #[expect(clippy::manual_async_fn, reason = "a block holds what it is given once, an `async fn` twice")]
+    fn reply<'a>(
+        &'a self,
+        mut answer: Answer,
+        request: &'a Request,
+    ) -> impl Future<Output = Result<Reply, Error>> + 'a {
+        async move {
+            let mut reply = match Kind::of(&answer, self.stream) {
+                Kind::Json => self.hear_whole(&mut answer, request).await?,
+                Kind::Events => {
+                    let heard = streamed::hear(Arc::clone(&self.dialect), answer).await;
+                    answer = heard.answer;
+                    self.streamed(heard.gather, heard.outcome, &answer, request)?
+                }
+                Kind::Other(kind) => return Err(self.of_kind(&mut answer, &kind).await),
+            };
+            reply.receipt.asked_with = Some(Arc::clone(&self.asked_with));
+            reply.receipt.timing.connect = answer.connect();
+            reply.receipt.used_up_for = windows::used_up(answer.headers());
+            reply.receipt.windows = windows::reported(answer.headers());
+            Ok(reply)
+        }
     }
 
     async fn measure<M: measure::Served>(
         &self,
-        address: Option<&Uri>,
+        place: Option<&RequestLine>,
         request: &crate::measure::Request<M>,
     ) -> Result<crate::measure::Reply<M::Value>, Error> {
-        let address = address.ok_or_else(|| self.unwritable(NO_MEASURES.to_owned()))?;
+        let place = place.ok_or_else(|| self.unwritable(NO_MEASURES.to_owned()))?;
         let body = || measure::body(request, &self.model, &self.params);
-        let mut answer = self.post(address, &request.context, body).await?;
+        let mut answer = self.post(place, &request.context, body).await?;
         match Kind::of(&answer, false) {
             Kind::Json => {}
             Kind::Events => return Err(self.of_kind(&mut answer, SSE).await),
@@ -186,30 +212,36 @@ impl Client {
     }
 
     /// The head of a successful answer. `body` builds a new body for each time that it is sent.
-    async fn post(
-        &self,
-        address: &Uri,
-        context: &Context,
-        body: impl Fn() -> Vec<u8> + Send + Sync,
-    ) -> Result<Answer, Error> {
-        let place = RequestLine { method: Method::POST, uri: address.clone() };
-        let mut answer = self.sender.execute(place, || self.outgoing(address, context, body())).await?;
-        if answer.is_success() {
-            return Ok(answer);
+    #[expect(clippy::manual_async_fn, reason = "a block holds what it is given once, an `async fn` twice")]
+    fn post<'a>(
+        &'a self,
+        place: &'a RequestLine,
+        context: &'a Context,
+        body: impl Fn() -> Vec<u8> + Send + Sync + 'a,
+    ) -> impl Future<Output = Result<Answer, Error>> + Send + 'a {
+        async move {
+            let mut answer = self.sender.execute(place, &|| self.outgoing(place, context, body())).await?;
+            if answer.is_success() {
+                return Ok(answer);
+            }
+            let (text, _) = answer.body(MOST_BODY_BYTES).await;
+            Err(self.unsupported(&body(), &answer, &text).unwrap_or_else(|| self.sender.rejected(&answer, &text)))
         }
-        let (text, _) = answer.body(MOST_BODY_BYTES).await;
-        Err(self.unsupported(&body(), &answer, &text).unwrap_or_else(|| self.sender.rejected(&answer, &text)))
     }
 
-    fn outgoing(&self, address: &Uri, context: &Context, body: Vec<u8>) -> Outgoing {
-        let mut headers = self.headers.clone();
-        if self.trace || context.role == headers::AGENT {
-            headers::write(context, &mut headers);
-        }
+    fn outgoing(&self, place: &RequestLine, context: &Context, body: Vec<u8>) -> Outgoing {
+        let mut headers = if self.trace || context.role == headers::AGENT {
+            let mut described = self.described.clone();
+            headers::write(context, &mut described);
+            described
+        } else {
+            self.headers.clone()
+        };
+        headers.insert(CONTENT_LENGTH, body.len().into());
         if let Some(signer) = &self.signer {
-            signer.sign(Method::POST.as_str(), address, &mut headers, &body);
+            signer.sign(place.method.as_str(), &place.uri, &mut headers, &body);
         }
-        outgoing(Method::POST, headers, body.into())
+        outgoing(place.method.clone(), headers, body.into())
     }
 
     fn manner(&self) -> Manner<'_> {
@@ -303,7 +335,7 @@ impl Named for Client {
     }
 
     fn place(&self) -> String {
-        RequestLine { method: Method::POST, uri: self.chats.clone() }.to_string()
+        self.chats.to_string()
     }
 }
 
@@ -332,6 +364,10 @@ impl Call<crate::measure::Request<Moderate>> for Client {
     ) -> Result<crate::measure::Reply<Vec<(String, f64)>>, Error> {
         self.measure(self.moderations.as_ref(), request).await
     }
+}
+
+fn post(url: &Url) -> Result<RequestLine, InvalidUri> {
+    Ok(RequestLine { method: Method::POST, uri: http::sender::uri(url)? })
 }
 
 const NO_MEASURES: &str =

@@ -13,7 +13,7 @@ mod address;
 pub(crate) mod answer;
 pub mod broken;
 pub(crate) mod causes;
-mod connections;
+pub(crate) mod connections;
 mod events;
 pub(crate) mod eventstream;
 pub(crate) mod frames;

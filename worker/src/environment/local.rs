@@ -20,16 +20,16 @@ use super::{
 };
 
 pub struct Local {
-    written: scenario::Environment,
+    written: Arc<scenario::Environment>,
     execution: Execution,
     /// Made when the first file or program needs it.
     root: OnceCell<Arc<Root>>,
-    last: Mutex<Option<Ran>>,
+    last: Mutex<Option<Box<Ran>>>,
 }
 
 impl Local {
     #[must_use]
-    pub fn new(written: scenario::Environment, execution: Execution) -> Self {
+    pub fn new(written: Arc<scenario::Environment>, execution: Execution) -> Self {
         Self { written, execution, root: OnceCell::new(), last: Mutex::default() }
     }
 
@@ -83,7 +83,7 @@ impl Environment for Local {
             };
             Failure::new(kind, error.to_string())
         })?;
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(ran.clone());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(ran.clone()));
         Ok(ran)
     }
 
@@ -95,7 +95,7 @@ impl Environment for Local {
             None => BTreeMap::new(),
         };
         let program = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Ok(Captured { program, files })
+        Ok(Captured { program: program.map(|ran| *ran), files })
     }
 
     async fn file(&self, path: &str) -> Result<Option<String>, String> {

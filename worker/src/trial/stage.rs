@@ -73,7 +73,7 @@ impl Stage {
         let context = ticket.context(&script);
         let calling = Calling { log: Arc::clone(&log), admission, context, seed: ticket.trial.seed, head };
         Self {
-            environment: Local::new(script.scenario.environment.clone(), resources.execution.clone()),
+            environment: Local::new(Arc::clone(&script.environment), resources.execution.clone()),
             calling,
             transcript: Transcript::new(attempt, outbox, place, log),
             line: AgentLine::default(),

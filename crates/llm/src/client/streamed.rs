@@ -3,7 +3,12 @@
 //! A piece wakes this task alone. Without it, each piece would poll the futures of the whole conversation, more than ten
 //! deep, whose memory is not in the processor's cache after a pause of some milliseconds.
 
-use std::{future::pending, panic::resume_unwind, sync::Arc};
+use std::{
+    future::poll_fn,
+    panic::resume_unwind,
+    sync::Arc,
+    task::{Poll, ready},
+};
 
 use tokio::{task::JoinSet, time::Instant};
 
@@ -22,21 +27,24 @@ pub(super) struct Heard {
 }
 
 /// Dropping the future ends the task, and with it the connection.
-pub(super) async fn hear(dialect: Arc<dyn Dialect>, answer: Answer) -> Heard {
+pub(super) fn hear(dialect: Arc<dyn Dialect>, answer: Answer) -> impl Future<Output = Heard> {
     let mut task = JoinSet::new();
     task.spawn(heard(dialect, answer));
-    match task.join_next().await {
-        Some(Ok(heard)) => heard,
+    poll_fn(move |context| match ready!(task.poll_join_next(context)) {
+        Some(Ok(heard)) => Poll::Ready(heard),
         Some(Err(error)) if error.is_panic() => resume_unwind(error.into_panic()),
         // The runtime ends, and this future with it.
-        _ => pending().await,
-    }
+        _ => Poll::Pending,
+    })
 }
 
-async fn heard(dialect: Arc<dyn Dialect>, mut answer: Answer) -> Heard {
-    let mut gather = Gather::default();
-    let outcome = pieces(&*dialect, &mut answer, &mut gather).await;
-    Heard { answer, gather, outcome }
+#[expect(clippy::manual_async_fn, reason = "a block holds what it is given once, an `async fn` twice")]
+fn heard(dialect: Arc<dyn Dialect>, mut answer: Answer) -> impl Future<Output = Heard> {
+    async move {
+        let mut gather = Gather::default();
+        let outcome = pieces(&*dialect, &mut answer, &mut gather).await;
+        Heard { answer, gather, outcome }
+    }
 }
 
 async fn pieces(dialect: &dyn Dialect, answer: &mut Answer, gather: &mut Gather) -> Result<Instant, Trouble> {

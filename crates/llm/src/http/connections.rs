@@ -4,24 +4,24 @@
 //! established, which this pool reports: connecting is no part of a call's latency.
 //!
 //! No connection has a task of its own. It reads and writes while a call waits for it, in the task of the call, so that
-//! no piece of an answer goes from task to task. One that waits for a call does nothing; the pool looks from time to time
+//! no piece of an answer goes from task to task ([`work`]). One that waits for a call does nothing; the pool looks from time to time
 //! whether its server has closed it.
+
+mod work;
 
 use std::{
     collections::{HashMap, VecDeque},
     future::poll_fn,
     io,
-    pin::{Pin, pin},
     sync::{
         Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, Ordering},
     },
-    task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use ::http::{
-    HeaderValue, Request, Response, Uri,
+    HeaderMap, HeaderValue, Request, Response, Uri,
     header::HOST,
     uri::{Authority, PathAndQuery, Scheme},
 };
@@ -32,11 +32,12 @@ use hyper::{
     client::conn::http1::{self, SendRequest},
 };
 use tokio::{
-    task::{unconstrained, yield_now},
+    task::yield_now,
     time::{Instant, sleep, timeout},
 };
 use tower::{BoxError, Service};
 
+use self::work::Work;
 use super::stream::Stream;
 
 /// Servers close idle connections after about a minute, so keeping them longer is useless.
@@ -48,9 +49,6 @@ const LOOKED_AT_ONCE: usize = 32;
 /// How long a call waits for a connection that is not ready. It never is if the server has answered without reading the
 /// whole request.
 const READY_WITHIN: Duration = Duration::from_millis(5);
-
-/// What reads and writes.
-type Work = http1::Connection<Stream, Full<Bytes>>;
 
 /// `C` connects.
 #[derive(Debug)]
@@ -76,8 +74,7 @@ struct Server(Mutex<VecDeque<(Open, Instant)>>);
 #[derive(Debug)]
 struct Open {
     sends: SendRequest<Full<Bytes>>,
-    /// `None` once the connection is closed.
-    work: Option<Pin<Box<Work>>>,
+    work: Work,
 }
 
 /// A connection while a call uses it.
@@ -130,7 +127,7 @@ where
             }
         };
         let answer = open.sends.send_request(addressed(call(), uri));
-        match working(&mut open.work, answer).await {
+        match open.work.until(answer).await {
             Ok(response) => Ok(Head { response, connection: Taken { open, server }, connected_at }),
             Err(source) => Err(Broken::Call { source, reused: connected_at.is_none() }),
         }
@@ -149,7 +146,7 @@ where
         let stream = connected.map_err(Broken::Connect)?;
         let (sends, work) = http1::handshake(stream).await.map_err(|error| Broken::Connect(error.into()))?;
         self.idle.watch();
-        Ok(Open { sends, work: Some(Box::pin(work)) })
+        Ok(Open { sends, work: Work::new(work) })
     }
 }
 
@@ -229,13 +226,7 @@ impl Server {
 impl Open {
     /// Whether it is open, after it has done what can be done now.
     fn is_usable(&mut self) -> bool {
-        // Outside of the task's budget: when that is used up, a closed connection would look open.
-        let look = pin!(unconstrained(poll_fn(|context| {
-            work_on(&mut self.work, context);
-            Poll::Ready(())
-        })));
-        let _ = look.poll(&mut Context::from_waker(Waker::noop()));
-        self.work.is_some() && !self.sends.is_closed()
+        self.work.is_open() && !self.sends.is_closed()
     }
 
     /// Whether it takes a call now, or in a moment.
@@ -243,7 +234,7 @@ impl Open {
         if self.sends.is_ready() {
             return true;
         }
-        let ready = working(&mut self.work, self.sends.ready());
+        let ready = self.work.until(self.sends.ready());
         matches!(timeout(READY_WITHIN, ready).await, Ok(Ok(())))
     }
 }
@@ -251,7 +242,7 @@ impl Open {
 impl Taken {
     /// Lets the connection read and write until `wait` is over, which must wait for nothing but its answer.
     pub(super) async fn working<T>(&mut self, wait: impl Future<Output = T>) -> T {
-        working(&mut self.open.work, wait).await
+        self.open.work.until(wait).await
     }
 
     /// Another call may use it: the answer is read.
@@ -262,36 +253,19 @@ impl Taken {
     }
 }
 
-/// Lets a connection read and write until `wait` is over, which must wait for nothing but that connection. So it needs no
-/// waker: it is polled after each work. It spends none of the task's budget either, for which it would need one.
-async fn working<T>(work: &mut Option<Pin<Box<Work>>>, wait: impl Future<Output = T>) -> T {
-    let mut wait = pin!(unconstrained(wait));
-    poll_fn(|context| {
-        let mut unheard = Context::from_waker(Waker::noop());
-        if let over @ Poll::Ready(_) = wait.as_mut().poll(&mut unheard) {
-            return over;
-        }
-        work_on(work, context);
-        wait.as_mut().poll(&mut unheard)
-    })
-    .await
-}
-
-/// Reads and writes what can be read and written now. An error closes the connection, and goes to the call that waits.
-fn work_on(work: &mut Option<Pin<Box<Work>>>, context: &mut Context<'_>) {
-    if work.as_mut().is_some_and(|work| work.as_mut().poll(context).is_ready()) {
-        *work = None;
-    }
-}
-
 /// The call as it is sent: with a path for its address, and the host in a header.
 fn addressed(mut call: Request<Full<Bytes>>, uri: &Uri) -> Request<Full<Bytes>> {
-    if let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) {
-        call.headers_mut().entry(HOST).or_insert_with(|| host(scheme, authority));
-    }
+    add_host(call.headers_mut(), uri);
     let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
     *call.uri_mut() = Uri::from(path);
     call
+}
+
+/// Adds the host of the address, unless the headers name one.
+pub(crate) fn add_host(headers: &mut HeaderMap, uri: &Uri) {
+    if let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) {
+        headers.entry(HOST).or_insert_with(|| host(scheme, authority));
+    }
 }
 
 /// The host of an address, with its port unless that is the usual one.

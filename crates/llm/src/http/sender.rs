@@ -129,7 +129,7 @@ impl Sender {
         })?;
         let body = call.body.clone().unwrap_or_default();
         let place = RequestLine { method: call.method.clone(), uri };
-        self.execute(place, || outgoing(call.method.clone(), headers.clone(), body.clone())).await
+        self.execute(&place, &|| outgoing(call.method.clone(), headers.clone(), body.clone())).await
     }
 
     /// The whole body of a successful answer; any other status becomes its error.
@@ -208,39 +208,58 @@ impl Sender {
     /// sent again with it: the server has not acted on the first one.
     pub(crate) async fn execute(
         &self,
-        place: RequestLine,
-        call: impl Fn() -> Outgoing + Send + Sync,
+        place: &RequestLine,
+        call: &(impl Fn() -> Outgoing + Send + Sync),
     ) -> Result<Answer, Error> {
-        let Some(source) = &self.keys else { return self.transmit(place, call).await };
+        match &self.keys {
+            None => self.transmit(place, call).await,
+            // Boxed: most endpoints have a key that stays, and the calls of thousands of conversations wait at once.
+            Some(source) => Box::pin(self.execute_with_key(&**source, place, call)).await,
+        }
+    }
+
+    async fn execute_with_key(
+        &self,
+        source: &dyn KeySource,
+        place: &RequestLine,
+        call: &(impl Fn() -> Outgoing + Send + Sync),
+    ) -> Result<Answer, Error> {
         let keyed = |given: &Given| {
             let mut call = call();
             given.write(call.headers_mut());
             call
         };
         let given = source.key(&self.name, &self.secrets).await?;
-        let mut answer = self.transmit(place.clone(), || keyed(&given)).await?;
+        let mut answer = self.transmit(place, &|| keyed(&given)).await?;
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(answer);
         }
         match source.another_key(&self.name, &given, &self.secrets).await? {
             Some(other) => {
                 answer.linger().await;
-                self.transmit(place, || keyed(&other)).await
+                self.transmit(place, &|| keyed(&other)).await
             }
             None => Ok(answer),
         }
     }
 
-    async fn transmit(&self, place: RequestLine, call: impl Fn() -> Outgoing + Send + Sync) -> Result<Answer, Error> {
+    /// Not an `async fn`, which would hold what it is given twice.
+    fn transmit<'a>(
+        &'a self,
+        place: &'a RequestLine,
+        call: &'a (impl Fn() -> Outgoing + Send + Sync),
+    ) -> impl Future<Output = Result<Answer, Error>> + Send + 'a {
         let mut stale = 0;
-        loop {
-            let began = Instant::now();
-            match self.connections.send(&place.uri, &call).await {
-                Ok(head) => return Ok(Answer::new(place, head, began)),
-                // A call that was not sent was on a connection that is closed now: at last there is a new one.
-                Err(Broken::Call { reused: true, source }) if source.is_canceled() => {}
-                Err(Broken::Call { reused: true, .. }) if stale < MOST_STALE => stale += 1,
-                Err(error) => return Err(self.unreachable(&place, &error)),
+        async move {
+            loop {
+                let began = Instant::now();
+                match self.connections.send(&place.uri, call).await {
+                    Ok(head) => return Ok(Answer::new(place.clone(), head, began)),
+                    // A call that was not sent was on a connection that is closed now: at last there is a new one.
+                    Err(Broken::Call { reused: true, source }) if source.is_canceled() => {}
+                    Err(Broken::Call { reused: true, .. }) if stale < MOST_STALE => stale += 1,
+                    Err(error) => return Err(self.unreachable(place, &error)),
+                }
             }
         }
     }
@@ -261,10 +280,15 @@ pub(crate) fn uri(url: &Url) -> Result<Uri, InvalidUri> {
     Uri::try_from(url.as_str())
 }
 
-/// A call without its address.
-pub(crate) fn outgoing(method: Method, mut headers: HeaderMap, body: Bytes) -> Outgoing {
+/// Adds the headers that every call has.
+pub(crate) fn add_usual(headers: &mut HeaderMap) {
     headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("gabfest/", env!("CARGO_PKG_VERSION"))));
     headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+}
+
+/// A call without its address.
+pub(crate) fn outgoing(method: Method, mut headers: HeaderMap, body: Bytes) -> Outgoing {
+    add_usual(&mut headers);
     let mut request = ::http::Request::new(Full::new(body));
     (*request.method_mut(), *request.headers_mut()) = (method, headers);
     request

@@ -291,45 +291,57 @@ impl Limiter {
     pub async fn acquire(self: &Arc<Self>, role: &str, estimate: Amount) -> Result<Permit, DayUsedUp> {
         let began = Instant::now();
         // A request of the day comes first: while a call waits for one, it holds nothing that another call could use.
+        // These waits are boxed: a call in flight would keep room for them, and thousands are in flight at once.
         let day = match &self.day {
-            Some(day) => Some(day.take(|| self.tell()).await?),
+            Some(day) => Some(Box::pin(day.take(|| self.tell())).await?),
             None => None,
         };
-        let mut counting = None;
-        let slot = if self.is_limited() {
-            let mut counted = self.usage.comes(estimate);
-            let gate = ROLES.iter().position(|known| *known == role).unwrap_or(ROLES.len());
-            let _gate = self.wait_telling(self.gates[gate].lock()).await;
-            // The slot comes first: a call that holds a request and then waits for a slot could start late, in a crowd.
-            let slot = match &self.slots {
-                Some(slots) => Some(self.wait_for_slot(slots).await),
-                None => None,
-            };
-            let _turn = self.wait_telling(self.turnstile.lock()).await;
-            // While this call waited for one of these, another may have closed: a pause, or a smaller share.
-            while !self.is_open() {
-                self.tell_lack();
-                for (_, bucket) in self.buckets() {
-                    bucket.clear().await;
-                }
-                self.pause_over().await;
-                self.released().await;
-            }
-            for (counted, bucket) in self.buckets() {
-                bucket.take(counted.of(&estimate));
-            }
-            counted.starts();
-            counting = Some(counted);
-            slot
+        let (counting, slot) = if self.is_limited() {
+            let (counting, slot) = Box::pin(self.wait_its_turn(role, estimate)).await;
+            (Some(counting), slot)
         } else {
-            self.pause_over().await;
-            while self.is_held() {
-                self.released().await;
-                self.pause_over().await;
+            if self.paused_for().is_some() || self.is_held() {
+                Box::pin(self.opened()).await;
             }
-            None
+            (None, None)
         };
         Ok(Permit { limit: Arc::clone(self), estimate, waited: began.elapsed(), day, counting, _slot: slot })
+    }
+
+    /// Waits for a slot and for what the buckets must hold.
+    async fn wait_its_turn(self: &Arc<Self>, role: &str, estimate: Amount) -> (Counting, Option<Slot>) {
+        let mut counted = self.usage.comes(estimate);
+        let gate = ROLES.iter().position(|known| *known == role).unwrap_or(ROLES.len());
+        let _gate = self.wait_telling(self.gates[gate].lock()).await;
+        // The slot comes first: a call that holds a request and then waits for a slot could start late, in a crowd.
+        let slot = match &self.slots {
+            Some(slots) => Some(self.wait_for_slot(slots).await),
+            None => None,
+        };
+        let _turn = self.wait_telling(self.turnstile.lock()).await;
+        // While this call waited for one of these, another may have closed: a pause, or a smaller share.
+        while !self.is_open() {
+            self.tell_lack();
+            for (_, bucket) in self.buckets() {
+                bucket.clear().await;
+            }
+            self.pause_over().await;
+            self.released().await;
+        }
+        for (counted, bucket) in self.buckets() {
+            bucket.take(counted.of(&estimate));
+        }
+        counted.starts();
+        (counted, slot)
+    }
+
+    /// Waits until it is neither paused nor held.
+    async fn opened(&self) {
+        self.pause_over().await;
+        while self.is_held() {
+            self.released().await;
+            self.pause_over().await;
+        }
     }
 
     /// While it is held, no call starts, and no other try of a call.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::{query, query_as};
+use sqlx::{query, query_as, query_scalar};
 
 use super::writer::Writing;
 use crate::{
@@ -98,15 +98,17 @@ pub(super) async fn live(writing: &mut Writing<'_>, session: u64) -> Result<Vec<
 
 /// The done trials of the session's leases.
 pub(super) async fn done(writing: &mut Writing<'_>, session: u64) -> Result<BTreeSet<Done>, Error> {
-    // Of a trial that is played again, an earlier lease is over.
-    let rows: Vec<DoneRow> = query_as(
-        "select distinct lease.epoch, lease.run, number
+    // Of a trial that is played again, an earlier lease is over. One row: each is a message between threads.
+    let rows: String = query_scalar(
+        "select json_group_array(json_array(lease.epoch, lease.run, number))
          from lease join trial on trial.run = lease.run and number >= first and number < past
          where lease.session = ?1 and (not again or trial.epoch >= lease.epoch)",
     )
     .bind(bound(session))
-    .fetch_all(&mut writing.connection)
+    .fetch_one(&mut writing.connection)
     .await?;
+    let rows: Vec<DoneRow> =
+        serde_json::from_str(&rows).map_err(|error| Error::Failed(format!("the done trials of leases: {error}")))?;
     lease_columns::done(rows)
 }
 

@@ -11,7 +11,7 @@ use crate::environment::Limits;
 
 fn local(files: &[(&str, &str)], execution: Execution) -> Local {
     let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
-    Local::new(scenario::Environment { files, ..scenario::Environment::default() }, execution)
+    Local::new(Arc::new(scenario::Environment { files, ..scenario::Environment::default() }), execution)
 }
 
 fn limits() -> Limits {
@@ -75,7 +75,8 @@ async fn a_failed_setup_is_not_the_agents_fault() {
         "the scenario's files cannot be written: the path \"../../x\" leaves the trial's files"
     );
     let databases = vec![Seeding { connection: "main".to_owned(), files: Vec::new() }];
-    let unknown = Local::new(scenario::Environment { databases, ..scenario::Environment::default() }, Execution::Off);
+    let written = scenario::Environment { databases, ..scenario::Environment::default() };
+    let unknown = Local::new(Arc::new(written), Execution::Off);
     let failure = unknown.set_up(&BTreeMap::new()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Misconfigured);
     assert_eq!(failure.message, "the worker's settings name no database \"main\"");

@@ -239,3 +239,43 @@ fn the_usual_port_of_a_host_is_not_named() {
         assert_eq!(host(scheme, authority), expected);
     }
 }
+
+#[tokio::test]
+async fn each_piece_of_an_answer_runs_its_reader_once() {
+    const PIECES: usize = 20;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("it accepts");
+        let mut bytes = [0; 4096];
+        assert!(stream.read(&mut bytes).await.expect("a call") > 0);
+        stream.set_nodelay(true).expect("an option");
+        stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await.expect("it is read");
+        for _ in 0..PIECES {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            stream.write_all(b"2\r\nhi\r\n").await.expect("it is read");
+        }
+        stream.write_all(b"0\r\n\r\n").await.expect("it is read");
+        // Until the reader closes the connection.
+        assert_eq!(stream.read(&mut bytes).await.expect("an end"), 0);
+    });
+    let connections = Connections::new(tcp(), Duration::from_secs(5));
+    let Head { response, mut connection, .. } = connections.send(&uri(address), call).await.expect("it is answered");
+    let mut body = response.into_body();
+    let (mut runs, mut pieces) = (0, 0);
+    {
+        let mut reading = std::pin::pin!(async {
+            while let Some(frame) = connection.working(body.frame()).await {
+                pieces += usize::from(frame.expect("it is read").is_data());
+            }
+        });
+        poll_fn(|context| {
+            runs += 1;
+            reading.as_mut().poll(context)
+        })
+        .await;
+    }
+    assert_eq!(pieces, PIECES);
+    // The first run waits for the first piece, and another one may read the end.
+    assert!(runs <= PIECES + 2, "{runs} runs for {PIECES} pieces");
+}
