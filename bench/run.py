@@ -114,9 +114,9 @@ class Ended:
 class Core:
     """Watches core 1 for some seconds: when arithmetic that takes 10 µs took much longer."""
 
-    # So many times its usual duration.
+    # A look finds the core slow if it took so many times the usual.
     SLOW = 8
-    # A start that is late because the core was slow may come so much later: those before it wait too.
+    # For so long after such a look, starts may wait behind others that it delayed.
     AFTER_MICROS = 40_000
 
     def __init__(self, floor, seconds):
@@ -125,7 +125,10 @@ class Core:
 
     def figures(self, came, late):
         """Of starts that came at these times, late by these microseconds."""
-        times = json.loads(self.process.communicate()[0])["micros"]
+        looks, _ = self.process.communicate()
+        if self.process.returncode:
+            stop("--watch-core needs chrt, and the right to use real-time priorities (root)")
+        times = json.loads(looks)["micros"]
         usual = statistics.median(took for _, took in times)
         times = [(at, took) for at, took in times if came[0] <= at <= came[-1]]
         slow = [at for at, took in times if took > self.SLOW * usual]

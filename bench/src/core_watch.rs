@@ -10,7 +10,7 @@ use crate::wall_clock::unix_micros;
 /// About 10 µs.
 const STEPS: u64 = 12_000;
 
-/// When the arithmetic was done, in unix microseconds, and how long it took.
+/// When the arithmetic began, in unix microseconds, and how long it took.
 pub(crate) fn watch(seconds: u32) -> Vec<(u64, Duration)> {
     let begin = Instant::now();
     let mut times = Vec::with_capacity(seconds as usize * 1_000);
