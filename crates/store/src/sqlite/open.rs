@@ -143,5 +143,6 @@ fn migrations() -> Migrator {
         migration(12, "days", include_str!("../../migrations/sqlite/12_days.sql")),
         migration(13, "exports", include_str!("../../migrations/sqlite/13_exports.sql")),
         migration(14, "join_tokens", include_str!("../../migrations/sqlite/14_join_tokens.sql")),
+        migration(15, "replayed", include_str!("../../migrations/sqlite/15_replayed.sql")),
     ])
 }
