@@ -1,6 +1,6 @@
 //! The headers that describe a call: an agent under test may log them, and the mock server uses them.
 
-use std::fmt::Write;
+use std::{io::Write as _, ops::Range};
 
 use ::http::header::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
@@ -41,8 +41,13 @@ pub(crate) fn reserve(headers: &mut HeaderMap) {
     }
 }
 
+/// How many headers [`write`] may add, and the usual size of their values together.
+const MOST_HEADERS: usize = 13;
+const USUAL_BYTES: usize = 512;
+
 /// Adds the headers of a call; empty values are not sent.
 pub fn write(context: &Context, headers: &mut HeaderMap) {
+    let mut values = Values::default();
     let texts = [
         (IDEMPOTENCY_KEY, &context.idempotency_key),
         (ROLE, &context.role),
@@ -58,21 +63,52 @@ pub fn write(context: &Context, headers: &mut HeaderMap) {
         if text.is_empty() {
             headers.remove(name);
         } else {
-            headers.insert(name, encode(text));
+            values.add(name, |bytes| encode(text, bytes));
         }
     }
-    headers.insert(TURN, context.turn.into());
-    headers.insert(CALL, context.call.into());
+    values.add(TURN, |bytes| decimal(context.turn, bytes));
+    values.add(CALL, |bytes| decimal(context.call, bytes));
     if context.try_number > 0 {
-        headers.insert(TRY, context.try_number.into());
+        values.add(TRY, |bytes| decimal(context.try_number, bytes));
     }
-    match context.trace.map(traceparent) {
-        Some(place) => {
-            let value = HeaderValue::from_maybe_shared(Bytes::from(place));
-            headers.insert(TRACEPARENT, value.expect("hexadecimal digits are a header"));
-        }
+    match context.trace {
+        Some(trace) => values.add(TRACEPARENT, |bytes| bytes.extend_from_slice(traceparent(trace).as_bytes())),
         None => _ = headers.remove(TRACEPARENT),
     }
+    values.move_into(headers);
+}
+
+/// The values of several headers in one allocation.
+struct Values {
+    bytes: Vec<u8>,
+    places: Vec<(HeaderName, Range<usize>)>,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self { bytes: Vec::with_capacity(USUAL_BYTES), places: Vec::with_capacity(MOST_HEADERS) }
+    }
+}
+
+impl Values {
+    /// `append` adds bytes that a header may have.
+    fn add(&mut self, name: HeaderName, append: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        append(&mut self.bytes);
+        self.places.push((name, start..self.bytes.len()));
+    }
+
+    fn move_into(self, headers: &mut HeaderMap) {
+        let bytes = Bytes::from(self.bytes);
+        for (name, place) in self.places {
+            let value = HeaderValue::from_maybe_shared(bytes.slice(place));
+            headers.insert(name, value.expect("printable ASCII is a header"));
+        }
+    }
+}
+
+fn decimal(number: u32, bytes: &mut Vec<u8>) {
+    write!(bytes, "{number}").expect("a vector takes all that is written");
 }
 
 /// A place in a trace as a header value.
@@ -121,20 +157,18 @@ pub fn read(headers: &HeaderMap) -> Context {
 }
 
 /// Percent-encodes everything except printable ASCII, and the percent sign.
-fn encode(text: &str) -> HeaderValue {
+fn encode(text: &str, bytes: &mut Vec<u8>) {
     let text = &text[..text.floor_char_boundary(MOST_BYTES)];
     if text.bytes().all(is_plain) {
-        return HeaderValue::from_str(text).expect("printable ASCII is a header");
+        return bytes.extend_from_slice(text.as_bytes());
     }
-    let mut encoded = String::with_capacity(text.len() * 3);
     for byte in text.bytes() {
         if is_plain(byte) {
-            encoded.push(char::from(byte));
+            bytes.push(byte);
         } else {
-            write!(encoded, "%{byte:02X}").expect("a string takes all that is written");
+            write!(bytes, "%{byte:02X}").expect("a vector takes all that is written");
         }
     }
-    HeaderValue::from_str(&encoded).expect("percent-encoded text is a header")
 }
 
 fn decode(value: &HeaderValue) -> String {
