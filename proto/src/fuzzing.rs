@@ -2,9 +2,11 @@
 
 use bytes::Bytes;
 
+use record::Turn;
+
 use crate::{
     segment::{self, Turns},
-    turn, v1,
+    turn,
 };
 
 /// Reads bytes as a segment, and its pieces as reports and exports do.
@@ -22,7 +24,7 @@ pub fn segment(bytes: &Bytes) {
     for piece in pieces {
         match segment::check(piece.clone()) {
             Ok((trial, epoch)) => {
-                let turns = segment::turns_of(piece.clone(), trial, epoch).expect("it was checked");
+                let turns = read(piece.clone(), trial, epoch);
                 let attempts = segment::attempts(piece.clone()).expect("it was checked");
                 assert_eq!(attempts.len(), 1);
                 let (once, _) = written(trial, epoch, turns.clone());
@@ -36,14 +38,14 @@ pub fn segment(bytes: &Bytes) {
     }
 }
 
-fn read(segment: Bytes, trial: u64, epoch: u32) -> Vec<v1::Turn> {
+fn read(segment: Bytes, trial: u64, epoch: u32) -> Vec<Turn> {
     assert_eq!(segment::check(segment.clone()), Ok((trial, epoch)));
-    segment::turns_of(segment, trial, epoch).expect("it was written just now")
+    let turns = segment::turns_of(segment, trial, epoch).expect("it was checked");
+    turns.into_iter().map(|turn| turn::from_bytes(turn).expect("it was checked")).collect()
 }
 
-fn written(trial: u64, epoch: u32, turns: Vec<v1::Turn>) -> (Bytes, Vec<u32>) {
-    let turns: Turns = turns.into_iter().map(|turn| turn::from_wire(turn).expect("it was checked")).collect();
-    segment::encode([(trial, epoch, turns)])
+fn written(trial: u64, epoch: u32, turns: Vec<Turn>) -> (Bytes, Vec<u32>) {
+    segment::encode([(trial, epoch, Turns::from_iter(turns))])
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! `gabfest.proto` beside this crate's sources is the contract; `cargo xtask proto` makes [`v1`] from it.
 
+mod exported;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod names;
@@ -10,6 +11,7 @@ pub mod segment;
 pub mod trial;
 pub mod turn;
 
+pub use exported::ExportedTrial;
 pub use names::Error;
 pub use reason::reason;
 
@@ -44,7 +46,7 @@ pub fn size_of_attempt(attempt: &v1::OtherAttempt) -> usize {
 
 /// The encoded size of an exported trial.
 #[must_use]
-pub fn size_of_exported(trial: &v1::ExportedTrial) -> usize {
+pub fn size_of_exported(trial: &ExportedTrial) -> usize {
     prost::Message::encoded_len(trial)
 }
 

@@ -136,16 +136,16 @@ fn whose(mut piece: Bytes) -> Option<(u64, u32)> {
     Some(head)
 }
 
-/// The turns of one attempt in a segment, in order. Turns of other attempts are not decoded.
-pub fn turns_of(segment: Bytes, trial: u64, epoch: u32) -> Result<Vec<v1::Turn>, Error> {
+/// The turns of one attempt in a segment, in order, each as [`turn::from_bytes`] reads it.
+pub fn turns_of(segment: Bytes, trial: u64, epoch: u32) -> Result<Vec<Bytes>, Error> {
     let mut turns = Vec::new();
     for mut piece in pieces(segment)? {
         let (_, wire_type) = encoding::decode_key(&mut piece).map_err(undecodable)?;
         encoding::check_wire_type(WireType::LengthDelimited, wire_type).map_err(undecodable)?;
         encoding::decode_varint(&mut piece).map_err(undecodable)?;
-        let head = Head::decode(piece.clone()).map_err(undecodable)?;
-        if (head.trial, head.epoch) == (trial, epoch) {
-            turns.extend(v1::TrialTurns::decode(piece).map_err(undecodable)?.turns);
+        let encoded = Encoded::decode(piece).map_err(undecodable)?;
+        if (encoded.trial, encoded.epoch) == (trial, epoch) {
+            turns.extend(encoded.turns);
         }
     }
     Ok(turns)
@@ -158,6 +158,17 @@ struct Head {
     trial: u64,
     #[prost(uint32, tag = "2")]
     epoch: u32,
+}
+
+/// A `TrialTurns` whose turns stay encoded.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Encoded {
+    #[prost(uint64, tag = "1")]
+    trial: u64,
+    #[prost(uint32, tag = "2")]
+    epoch: u32,
+    #[prost(bytes = "bytes", repeated, tag = "3")]
+    turns: Vec<Bytes>,
 }
 
 fn undecodable(error: prost::DecodeError) -> Error {
@@ -210,10 +221,11 @@ mod tests {
         assert_eq!(pieces.concat(), segment);
         for ((trial, epoch, turns), piece) in parts.into_iter().zip(pieces) {
             let turns: Vec<_> = turns.into_iter().map(turn::to_wire).collect();
-            assert_eq!(turns_of(piece.clone(), trial, epoch).unwrap(), turns);
-            assert_eq!(turns_of(segment.clone(), trial, epoch).unwrap(), turns, "of all of it");
+            let encoded: Vec<Bytes> = turns.iter().map(|turn| turn.encode_to_vec().into()).collect();
+            assert_eq!(turns_of(piece.clone(), trial, epoch).unwrap(), encoded);
+            assert_eq!(turns_of(segment.clone(), trial, epoch).unwrap(), encoded, "of all of it");
             assert_eq!(attempts(piece.clone()).unwrap(), [(trial, epoch, turns)]);
-            assert_eq!(turns_of(piece, trial, epoch + 9).unwrap(), []);
+            assert_eq!(turns_of(piece, trial, epoch + 9).unwrap(), Vec::<Bytes>::new());
         }
     }
 
@@ -225,7 +237,7 @@ mod tests {
     fn the_last_versions_bytes_are_read() {
         for (trial, epoch, user) in [(3, 1, "a"), (4, 2, "b")] {
             let turns = turns_of(Bytes::from_static(LAST_VERSION), trial, epoch).unwrap();
-            assert_eq!(turns, [turn::to_wire(turn(1, user))]);
+            assert_eq!(turns.into_iter().map(turn::from_bytes).collect::<Vec<_>>(), [Ok(turn(1, user))]);
         }
         let (now, _) = encode([(3, 1, vec![turn(1, "a")]), (4, 2, vec![turn(1, "b")])].map(encoded));
         assert_eq!(now, LAST_VERSION, "and still written");
@@ -269,7 +281,7 @@ mod tests {
         let bytes: Vec<u8> =
             (0..old.len()).step_by(2).map(|at| u8::from_str_radix(&old[at..at + 2], 16).unwrap()).collect();
         let turns = turns_of(bytes.into(), 3, 1).unwrap();
-        let turn = turn::from_wire(turns[0].clone()).unwrap();
+        let turn = turn::from_bytes(turns[0].clone()).unwrap();
         assert_eq!((turn.user.as_str(), turn.agent.as_deref(), turn.tool_calls.len()), ("Hi", Some("Hello"), 1));
         assert!(turn.messages.is_empty());
         assert_eq!(turn.said().as_deref(), Some("Hello"));

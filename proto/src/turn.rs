@@ -7,6 +7,9 @@ use record::{
     user_fault::{FaultKind, Severity, UserFault},
 };
 
+use bytes::Bytes;
+use prost::Message as _;
+
 use crate::{
     names::{self, Error},
     v1,
@@ -70,6 +73,12 @@ fn simulated_from_wire(simulated: v1::Simulated) -> Result<Box<Simulated>, Error
     let faults = faults.into_iter().map(fault).collect::<Result<_, _>>()?;
     let calls = calls.into_iter().map(tool_call_from_wire).collect();
     Ok(Box::new(Simulated { sent_back, summed_up, parts_done, faults, untyped, state, failed_asks, calls }))
+}
+
+/// # Errors
+/// The bytes are not a [`v1::Turn`], or it has a word that no version knows.
+pub fn from_bytes(turn: Bytes) -> Result<Turn, Error> {
+    from_wire(v1::Turn::decode(turn).map_err(|error| Error::Undecodable(error.to_string()))?)
 }
 
 pub fn from_wire(turn: v1::Turn) -> Result<Turn, Error> {

@@ -18,6 +18,7 @@ pub(crate) fn generate(out: &Path) -> anyhow::Result<()> {
     tonic_prost_build::configure()
         .build_transport(false)
         .bytes(".gabfest.v1")
+        .extern_path(".gabfest.v1.ExportedTrial", "crate::ExportedTrial")
         .out_dir(out)
         .compile_fds(set)
         .context("failed to generate code")?;

@@ -70,7 +70,7 @@ type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 #[tonic::async_trait]
 impl<S: Store> v1::runs_server::Runs for People<S> {
     type WatchStream = Answers<v1::Progress>;
-    type ExportStream = Answers<v1::ExportedTrial>;
+    type ExportStream = Answers<proto::ExportedTrial>;
 
     async fn submit(&self, request: Request<v1::SubmitRequest>) -> Result<Response<v1::SubmitReply>, Status> {
         let request = request.into_inner();

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use bytes::Bytes;
-use proto::v1;
+use proto::ExportedTrial;
 use record::Trial;
 use scenario::RunId;
 use store::{Part, Piece, Store, StoredTrial};
@@ -14,7 +14,7 @@ use crate::{Error, aggregate};
 const PAGE: u32 = 64;
 /// Encoded turns to read at a time, rounded up to a whole trial.
 const READ_BYTES: usize = 1 << 20;
-/// The assumed size of a segment whose pieces are unknown; workers send no batch much larger.
+/// The assumed size of a segment of version 0.1.0, whose pieces are unknown.
 const SEGMENT_BYTES: usize = 256 << 10;
 
 /// The trials of a run, read from its store.
@@ -24,7 +24,7 @@ pub struct Transcripts<S> {
     run: RunId,
     next: u64,
     page: VecDeque<StoredTrial>,
-    read: VecDeque<v1::ExportedTrial>,
+    read: VecDeque<ExportedTrial>,
 }
 
 impl<S: Store> Transcripts<S> {
@@ -37,7 +37,7 @@ impl<S: Store> Transcripts<S> {
     ///
     /// # Errors
     /// The store cannot be read. Words of a trial that cannot be read are no error: the trial says so.
-    pub async fn next(&mut self) -> Result<Option<v1::ExportedTrial>, Error> {
+    pub async fn next(&mut self) -> Result<Option<ExportedTrial>, Error> {
         if self.read.is_empty() {
             self.read().await?;
         }
@@ -64,7 +64,7 @@ impl<S: Store> Transcripts<S> {
                 Err(reason) => (Vec::new(), reason),
             };
             let trial = proto::trial::to_wire(trial, Vec::new());
-            self.read.push_back(v1::ExportedTrial { trial: Some(trial), turns, unreadable });
+            self.read.push_back(ExportedTrial { trial: Some(trial), turns, unreadable });
         }
         Ok(())
     }
@@ -91,8 +91,8 @@ fn size(piece: &Piece) -> usize {
     }
 }
 
-/// The turns of a trial, or why they cannot be read.
-fn turns(trial: &Trial, session: u64, pieces: Vec<(Piece, Bytes)>) -> Result<Vec<v1::Turn>, String> {
+/// The encoded turns of a trial, or why they cannot be read.
+fn turns(trial: &Trial, session: u64, pieces: Vec<(Piece, Bytes)>) -> Result<Vec<Bytes>, String> {
     let mut turns = Vec::new();
     for (Piece { sequence, .. }, words) in pieces {
         if words.is_empty() {

@@ -60,7 +60,8 @@ async fn a_killed_workers_trials_are_played_again_and_counted_once() {
         .collect();
     let right: Vec<_> = (0..10).map(|number| (number, if (1..3).contains(&number) { 2 } else { 1 }, 2)).collect();
     assert_eq!(epochs, right);
-    assert_eq!(exported[1].turns[0].agent.as_deref(), Some("trial 1, epoch 2"));
+    let turn = proto::turn::from_bytes(exported[1].turns[0].clone()).unwrap();
+    assert_eq!(turn.agent.as_deref(), Some("trial 1, epoch 2"));
 }
 
 #[tokio::test(start_paused = true)]

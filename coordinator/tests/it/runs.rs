@@ -294,7 +294,8 @@ async fn transcripts_come_in_the_plans_order_wherever_their_segments_are() {
         let numbers: Vec<u64> = exported.iter().map(|trial| trial.trial.as_ref().unwrap().number).collect();
         assert_eq!(numbers, (first..200).collect::<Vec<_>>());
         for (number, trial) in numbers.iter().zip(&exported) {
-            assert_eq!(trial.turns[0].agent.as_deref(), Some(format!("trial {number}, epoch 1").as_str()));
+            let turn = proto::turn::from_bytes(trial.turns[0].clone()).unwrap();
+            assert_eq!(turn.agent, Some(format!("trial {number}, epoch 1")));
             assert_eq!(trial.turns.len(), 2);
         }
     }
@@ -336,7 +337,8 @@ async fn every_word_is_read_back_once() {
 
     let exported = served.export("r1", 0).await;
     assert_eq!(exported.len() as u64, TRIALS);
-    assert!(exported.iter().all(|trial| trial.turns.iter().map(|turn| turn.number).eq(1..=30)));
+    let number = |turn: &bytes::Bytes| proto::turn::from_bytes(turn.clone()).unwrap().number;
+    assert!(exported.iter().all(|trial| trial.turns.iter().map(number).eq(1..=30)));
     assert_eq!(served.store.read_bytes.swap(0, Ordering::Relaxed), written);
     served.export("r1", TRIALS - 1).await;
     let of_one = written / TRIALS as usize;

@@ -134,7 +134,7 @@ impl<S: Store> Served<S> {
         serde_json::from_slice(&reply.into_inner().summary).unwrap()
     }
 
-    pub(crate) async fn export(&mut self, run: &str, first: u64) -> Vec<v1::ExportedTrial> {
+    pub(crate) async fn export(&mut self, run: &str, first: u64) -> Vec<proto::ExportedTrial> {
         let request = v1::ExportRequest { run: run.to_owned(), first };
         let stream = self.people.export(request).await.unwrap().into_inner();
         stream.map(Result::unwrap).collect().await

@@ -3,7 +3,7 @@
 
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
-use proto::v1;
+use proto::{ExportedTrial, v1};
 use record::{Failure, FailureKind, Trial, Turn, Verdict};
 use scenario::RunId;
 
@@ -58,12 +58,12 @@ pub(crate) async fn each_trial(
 }
 
 /// Reads one trial. An unreadable trial is reported as such, and the export continues.
-pub(crate) fn read(exported: v1::ExportedTrial) -> anyhow::Result<Exported> {
-    let v1::ExportedTrial { trial, turns, unreadable } = exported;
+pub(crate) fn read(exported: ExportedTrial) -> anyhow::Result<Exported> {
+    let ExportedTrial { trial, turns, unreadable } = exported;
     let trial = trial.context("a trial came without its record")?;
     let (planned, epoch) = (planned(&trial), trial.epoch);
     let trial = proto::trial::from_wire(trial).unwrap_or_else(|error| without_record(&planned, epoch, &error));
-    let turns: Result<Vec<Turn>, _> = turns.into_iter().map(proto::turn::from_wire).collect();
+    let turns: Result<Vec<Turn>, _> = turns.into_iter().map(proto::turn::from_bytes).collect();
     Ok(match turns {
         Ok(turns) => Exported { trial, turns, unreadable: Some(unreadable).filter(|reason| !reason.is_empty()) },
         Err(error) => Exported { trial, turns: Vec::new(), unreadable: Some(error.to_string()) },

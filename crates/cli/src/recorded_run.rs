@@ -147,7 +147,7 @@ pub(crate) struct Recorded {
 
 struct Reading {
     client: Client,
-    trials: Option<Streaming<v1::ExportedTrial>>,
+    trials: Option<Streaming<proto::ExportedTrial>>,
     /// The number that the stream has come to.
     next: u64,
     /// Read before they were asked for.

@@ -840,16 +840,6 @@ pub struct ExportRequest {
     #[prost(uint64, tag = "2")]
     pub first: u64,
 }
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ExportedTrial {
-    #[prost(message, optional, tag = "1")]
-    pub trial: ::core::option::Option<Trial>,
-    #[prost(message, repeated, tag = "2")]
-    pub turns: ::prost::alloc::vec::Vec<Turn>,
-    /// The reason why its turns cannot be read; empty if they can.
-    #[prost(string, tag = "3")]
-    pub unreadable: ::prost::alloc::string::String,
-}
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetAttemptsRequest {
     #[prost(string, tag = "1")]
@@ -2177,7 +2167,7 @@ pub mod runs_client {
             &mut self,
             request: impl tonic::IntoRequest<super::ExportRequest>,
         ) -> std::result::Result<
-            tonic::Response<tonic::codec::Streaming<super::ExportedTrial>>,
+            tonic::Response<tonic::codec::Streaming<crate::ExportedTrial>>,
             tonic::Status,
         > {
             self.inner
@@ -2349,7 +2339,7 @@ pub mod runs_server {
         ) -> std::result::Result<tonic::Response<super::GetSummaryReply>, tonic::Status>;
         /// Server streaming response type for the Export method.
         type ExportStream: tonic::codegen::tokio_stream::Stream<
-                Item = std::result::Result<super::ExportedTrial, tonic::Status>,
+                Item = std::result::Result<crate::ExportedTrial, tonic::Status>,
             >
             + std::marker::Send
             + 'static;
@@ -2859,7 +2849,7 @@ pub mod runs_server {
                         T: Runs,
                     > tonic::server::ServerStreamingService<super::ExportRequest>
                     for ExportSvc<T> {
-                        type Response = super::ExportedTrial;
+                        type Response = crate::ExportedTrial;
                         type ResponseStream = T::ExportStream;
                         type Future = BoxFuture<
                             tonic::Response<Self::ResponseStream>,

@@ -82,7 +82,8 @@ fn an_ended_trial_lists_the_places_of_its_turns() {
     assert_eq!(places, [(1, 0), (2, 1)]);
     let words = proto::segment::pieces(batch.segment).unwrap().remove(1);
     assert_eq!(batch.ended[0].pieces[1].bytes as usize, words.len());
-    assert_eq!(proto::segment::turns_of(words, 7, 1).unwrap()[0].number, 2);
+    let turn = proto::segment::turns_of(words, 7, 1).unwrap().remove(0);
+    assert_eq!(proto::turn::from_bytes(turn).unwrap().number, 2);
     assert_eq!(outbox.unacknowledged_attempts(), [attempt(7)]);
     outbox.acknowledged(1);
     assert_eq!(outbox.unacknowledged_attempts(), [attempt(7)]);
@@ -243,7 +244,7 @@ fn refused_parts_are_removed_and_the_rest_stays() {
             assert_eq!(proto::segment::turns_of(words, number, 1).unwrap().len(), 1);
         }
     }
-    assert_eq!(proto::segment::turns_of(again[0].segment.clone(), 6, 1).unwrap(), []);
+    assert_eq!(proto::segment::turns_of(again[0].segment.clone(), 6, 1).unwrap().len(), 0);
 }
 
 /// Every part as large as it can come, and larger.
@@ -287,8 +288,8 @@ fn no_batch_is_larger_than_a_message() {
     let ended: Vec<&v1::Trial> = batches.iter().flat_map(|batch| &batch.ended).collect();
     assert_eq!(ended.iter().map(|end| end.verdict.as_str()).collect::<Vec<_>>(), ["PASS", "PASS", "ERROR"]);
     assert!(ended[0].judgments[0].reason.ends_with(" bytes]"), "a cut is marked");
-    let turns = proto::segment::turns_of(batches[0].segment.clone(), 0, 1).unwrap();
-    let agent = turns[0].agent.clone().unwrap();
+    let turn = proto::segment::turns_of(batches[0].segment.clone(), 0, 1).unwrap().remove(0);
+    let agent = proto::turn::from_bytes(turn).unwrap().agent.unwrap();
     assert!(agent.len() > 200_000 && agent.ends_with(" bytes]"), "{} bytes", agent.len());
 }
 

@@ -100,7 +100,7 @@ async fn play_behind(
     let (mut turns, mut ended, mut sent) = (Vec::new(), Vec::new(), Spend::default());
     while let Some(batch) = outbox.next() {
         let own = proto::segment::turns_of(batch.segment, number, epoch).unwrap();
-        turns.extend(own.into_iter().map(|turn| proto::turn::from_wire(turn).unwrap()));
+        turns.extend(own.into_iter().map(|turn| proto::turn::from_bytes(turn).unwrap()));
         ended.extend(batch.ended.into_iter().map(|trial| proto::trial::from_wire(trial).unwrap()));
         sent.add(&proto::trial::spend_from_wire(batch.spend).unwrap());
     }

@@ -19,7 +19,7 @@ pub(crate) struct FromCoordinator {
     client: Client,
     run: RunId,
     patience: Patience,
-    trials: Option<Streaming<v1::ExportedTrial>>,
+    trials: Option<Streaming<proto::ExportedTrial>>,
     next: u64,
 }
 

@@ -108,7 +108,7 @@ async fn summary(people: &mut RunsClient<Channel>) -> Option<Summary> {
     serde_json::from_slice(&reply.into_inner().summary).ok()
 }
 
-async fn exported(people: &mut RunsClient<Channel>) -> Option<Vec<v1::ExportedTrial>> {
+async fn exported(people: &mut RunsClient<Channel>) -> Option<Vec<proto::ExportedTrial>> {
     let request = v1::ExportRequest { run: RUN.to_owned(), first: 0 };
     let mut trials = people.export(request).await.ok()?.into_inner();
     let mut all = Vec::new();
@@ -119,10 +119,10 @@ async fn exported(people: &mut RunsClient<Channel>) -> Option<Vec<v1::ExportedTr
 }
 
 /// The line of an exported trial in `trials.jsonl`, and that in `transcripts.jsonl`, as if every transcript were kept.
-fn published(exported: v1::ExportedTrial) -> (Value, Value) {
+fn published(exported: proto::ExportedTrial) -> (Value, Value) {
     let trial = proto::trial::from_wire(exported.trial.unwrap()).unwrap();
     let turns: Vec<record::Turn> =
-        exported.turns.into_iter().map(|turn| proto::turn::from_wire(turn).unwrap()).collect();
+        exported.turns.into_iter().map(|turn| proto::turn::from_bytes(turn).unwrap()).collect();
     let line = serde_json::from_str(&report::trials_jsonl::line(&trial)).unwrap();
     (line, json!({ "number": trial.number, "trial_id": trial.trial_id, "turns": turns }))
 }

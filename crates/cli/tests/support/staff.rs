@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use formats::read;
 use llm::{Chat, endpoint::Endpoint, limit::Limiter, retry::Policy};
-use proto::v1;
 use record::{Trial, view::verdict_view};
 use scenario::{
     Plan,
@@ -65,12 +64,13 @@ pub(crate) fn plan(steps: &Value, repeats: u32) -> Plan {
 }
 
 /// An exported trial, and everything of it that must not depend on how it was played: its verdict view and its words.
-pub(crate) fn seen(exported: v1::ExportedTrial) -> (Trial, Value) {
-    let v1::ExportedTrial { trial, turns, unreadable } = exported;
+pub(crate) fn seen(exported: proto::ExportedTrial) -> (Trial, Value) {
+    let proto::ExportedTrial { trial, turns, unreadable } = exported;
     assert_eq!(unreadable, "");
     let trial = proto::trial::from_wire(trial.unwrap()).unwrap();
     assert_eq!(trial.turns as usize, turns.len(), "all words of trial {} are there", trial.number);
     let mut view = verdict_view(&trial);
-    view["words"] = turns.iter().map(|turn| json!([turn.number, turn.user, turn.agent])).collect();
+    let turns = turns.into_iter().map(|turn| proto::turn::from_bytes(turn).unwrap());
+    view["words"] = turns.map(|turn| json!([turn.number, turn.user, turn.agent])).collect();
     (trial, view)
 }

@@ -196,7 +196,7 @@ impl House {
         let mut trials = self.people.export(request).await.unwrap().into_inner();
         let mut all = Vec::new();
         while let Some(exported) = trials.next().await {
-            let v1::ExportedTrial { trial, turns, unreadable } = exported.unwrap();
+            let proto::ExportedTrial { trial, turns, unreadable } = exported.unwrap();
             assert_eq!(unreadable, "");
             all.push((proto::trial::from_wire(trial.unwrap()).unwrap(), turns.len()));
         }
