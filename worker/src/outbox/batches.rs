@@ -5,13 +5,18 @@ use std::collections::BTreeSet;
 use proto::v1;
 use scenario::RunId;
 
-use super::{Attempt, Closed, MOST_WAITING, State, attempt_of, refusals};
+use super::{Attempt, BATCH_BYTES, Closed, MOST_WAITING, QUICK_BATCH_BYTES, State, attempt_of, refusals};
 use crate::purse;
 
 impl State {
     /// Whether a batch waits for the stream.
     pub(super) fn has_closed(&self) -> bool {
         self.last_sequence > self.given
+    }
+
+    /// The size at which a batch is full.
+    pub(super) fn batch_bytes(&self) -> usize {
+        if self.is_quick { QUICK_BATCH_BYTES } else { BATCH_BYTES }
     }
 
     /// Whether a batch may be closed before it is full.

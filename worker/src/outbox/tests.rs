@@ -183,6 +183,27 @@ fn a_batch_has_a_bound() {
 }
 
 #[test]
+fn batches_are_larger_on_a_quick_link_until_it_breaks() {
+    let outbox = Outbox::new(Admission::new());
+    let long = Turn { user: "x".repeat(BATCH_BYTES / 3), ..turn(1) };
+    let closed_at = || {
+        let mut turns = 0;
+        while !outbox.is_heavy() {
+            turns += 1;
+            outbox.turn(&attempt(turns), long.clone());
+        }
+        while outbox.next().is_some() {}
+        turns
+    };
+    assert_eq!(closed_at(), 3);
+    outbox.set_quick(true);
+    assert_eq!(closed_at(), 12);
+    outbox.rewind();
+    while outbox.next().is_some() {}
+    assert_eq!(closed_at(), 3);
+}
+
+#[test]
 fn an_attempt_that_is_gone_does_not_end_but_costs() {
     let outbox = Outbox::new(Admission::new());
     outbox.turn(&attempt(7), turn(1));

@@ -49,7 +49,10 @@ impl Session<'_> {
                 self.outgoing.release(given_up, true);
                 self.executor.start_ready();
             }
-            Order::Received(received) => self.outgoing.received(received.bytes),
+            Order::Received(received) => {
+                self.outgoing.received(received.bytes);
+                self.outbox.set_quick(self.outgoing.is_quick());
+            }
             Order::Share(share) => self.take_share(share),
             Order::Funds(v1::Funds { run, granted, short, used_up }) => {
                 // It may come before the first trial of the run.

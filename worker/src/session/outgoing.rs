@@ -75,6 +75,11 @@ impl Outgoing {
         self.pipe.received(bytes, Instant::now());
     }
 
+    /// Whether the link carries a large batch in a few seconds.
+    pub(super) fn is_quick(&self) -> bool {
+        self.pipe.is_quick()
+    }
+
     pub(super) fn take_words(&mut self) -> VecDeque<Word> {
         std::mem::take(&mut self.words)
     }

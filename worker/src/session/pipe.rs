@@ -45,6 +45,11 @@ impl Pipe {
         self.sent - self.received < self.room
     }
 
+    /// Whether [`MOST_BYTES`] are read within [`QUICK`], as far as is known.
+    pub(super) fn is_quick(&self) -> bool {
+        self.room == MOST_BYTES
+    }
+
     /// The next part of an encoded batch. `None`: there is no room, or no batch.
     pub(super) fn next(&mut self, batch: impl FnOnce() -> Option<Bytes>, now: Instant) -> Option<Word> {
         if !self.has_room() {
