@@ -38,7 +38,7 @@ mod watch;
 mod worker;
 mod workers;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::exit::Exit;
 
@@ -51,6 +51,23 @@ pub(crate) struct Args {
     pub(crate) command: Command,
     #[command(flatten)]
     pub(crate) logs: Logs,
+}
+
+impl Args {
+    /// The arguments of this process; ends it if they are wrong.
+    pub(crate) fn of_process() -> Self {
+        let matches = with_negative_numbers(Self::command()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// `--slots -1` gives a value, so that the error says which values the option takes.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let options = |arg: clap::Arg| {
+        let is_option = arg.get_action().takes_values() && !arg.is_positional();
+        if is_option { arg.allow_negative_numbers(true) } else { arg }
+    };
+    command.mut_args(options).mut_subcommands(with_negative_numbers)
 }
 
 const EXAMPLES: &str = "\

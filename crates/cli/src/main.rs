@@ -76,8 +76,6 @@ mod variables;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::{
     command::Args,
     exit::{Exit, UsageError},
@@ -91,7 +89,7 @@ fn main() -> ExitCode {
     // The first line, since building an HTTP client panics without a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     listen::descriptors::raise();
-    let args = Args::parse();
+    let args = Args::of_process();
     #[cfg(feature = "crash-points")]
     crash_point::set();
     if args.command.is_quiet() {

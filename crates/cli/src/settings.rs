@@ -269,6 +269,9 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
 
 /// The settings of a text, with findings line by line.
 fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagnostic>) {
+    if sets_nothing(text) {
+        return (Some(Settings::default()), Vec::new());
+    }
     let mut document = match yaml::open(text, path) {
         Ok(document) => document,
         Err(diagnostic) => return (None, vec![diagnostic]),
@@ -288,6 +291,12 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
         vetting::vet(settings, folder, &document, &mut findings);
     }
     (settings, findings.into_sorted())
+}
+
+/// Whether everything is commented out. A file without a comment may have lost its content, and is refused as empty.
+fn sets_nothing(text: &str) -> bool {
+    let is_comment = |line: &str| line.trim_start().starts_with('#');
+    text.lines().any(is_comment) && text.lines().all(|line| line.trim().is_empty() || is_comment(line))
 }
 
 fn unset(error: std::env::VarError) -> String {

@@ -500,3 +500,31 @@ fn cases_are_chosen_by_columns_of_a_data_set() {
         assert!(ended.code == 2 && ended.stderr.contains(wanted), "{}", ended.stderr);
     }
 }
+
+#[test]
+fn a_negative_number_is_a_value_whose_refusal_says_what_is_expected() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    for (option, value, expected) in
+        [("--repeats", "-1", "a whole number"), ("--max-cost", "-0.5", "dollars"), ("--slots", "-3", "from 1 to")]
+    {
+        let ended = place.run(&["run", "a.scenario.yaml", option, value]);
+        assert_eq!(ended.code, 2, "{}", ended.stderr);
+        let parts = [format!("invalid value '{value}' for '{option}"), expected.to_owned()];
+        assert!(parts.iter().all(|part| ended.stderr.contains(part)), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn settings_that_are_all_commented_out_set_nothing_and_empty_ones_are_refused() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", GOOD);
+    place.write("gabfest.yaml", "# gates:\n\n  # pass_rate: 0.9\n");
+    let ended = place.run(&["check", "a.scenario.yaml"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.stdout);
+    for text in ["", "\n  \n"] {
+        place.write("gabfest.yaml", text);
+        let ended = place.run(&["check", "a.scenario.yaml"]);
+        assert!(ended.code == 2 && ended.stderr.contains("the file is empty"), "{}", ended.stderr);
+    }
+}
