@@ -35,10 +35,9 @@ use crate::{admission::Admission, record_redaction};
 
 /// From this many unacknowledged bytes on, no new turn starts. Estimated from the texts.
 const FULL_BYTES: usize = 16 << 20;
-/// A batch is closed at this size: after a lost connection, all of it is sent again.
+/// A batch is closed at this size. After a lost connection, all of it is sent again.
 const BATCH_BYTES: usize = 256 << 10;
-/// The same on a quick link. Larger batches make fewer commits, and cut fewer conversations into pieces: 200 short ones at once
-/// take a tenth less CPU.
+/// The same on a quick link. Larger batches make fewer commits, and cut fewer conversations into pieces.
 const QUICK_BATCH_BYTES: usize = 1 << 20;
 /// While so many batches are not acknowledged, results wait for a larger one: a slow disk takes its time for each commit,
 /// however small.
@@ -95,7 +94,7 @@ struct State {
     /// Attempts whose record the coordinator refused, and its reason. They end as errors.
     refused: BTreeMap<Attempt, String>,
     bytes: usize,
-    /// The link carries a large batch in a few seconds.
+    /// The link is known to carry a large batch in four seconds.
     is_quick: bool,
     purses: Arc<Purses>,
 }

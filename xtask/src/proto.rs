@@ -31,6 +31,17 @@ fn root() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    /// `proto/src/exported.rs` has this message written by hand.
+    #[test]
+    fn the_message_that_is_not_generated_has_these_fields() {
+        let set = protox::compile(["gabfest/v1/gabfest.proto"], [super::root().join("proto")]).expect("it compiles");
+        let message = set.file.iter().flat_map(|file| &file.message_type).find(|found| found.name() == "ExportedTrial");
+        let fields = &message.expect("the message").field;
+        let found: Vec<_> = fields.iter().map(|field| (field.name(), field.number(), field.type_name())).collect();
+        let expected = [("trial", 1, ".gabfest.v1.Trial"), ("turns", 2, ".gabfest.v1.Turn"), ("unreadable", 3, "")];
+        assert_eq!(found, expected);
+    }
+
     #[test]
     fn checked_in_code_matches_the_proto_file() {
         let fresh = tempfile::tempdir().expect("a temporary folder");

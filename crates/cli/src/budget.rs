@@ -93,7 +93,7 @@ pub(crate) fn check(agents: &[String], read: &Read) -> anyhow::Result<()> {
     };
     let path = file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(|| format!("failed to read {path}")).map_err(usage)?;
-    let document = yaml::open(&text, &path).map_err(|found| usage(anyhow!("{found}")))?;
+    let document = settings::open(&text, &path).map_err(|found| usage(anyhow!("{found}")))?;
     let mut findings = yaml::Findings::new(&path);
     for Gap { place, reason } in gaps {
         let path: Vec<&str> = place.iter().map(String::as_str).collect();

@@ -63,10 +63,11 @@ pub(crate) fn read(exported: ExportedTrial) -> anyhow::Result<Exported> {
     let trial = trial.context("a trial came without its record")?;
     let (planned, epoch) = (planned(&trial), trial.epoch);
     let trial = proto::trial::from_wire(trial).unwrap_or_else(|error| without_record(&planned, epoch, &error));
-    let turns: Result<Vec<Turn>, _> = turns.into_iter().map(proto::turn::from_bytes).collect();
+    let read = |(number, turn)| proto::turn::from_bytes(turn).map_err(|error| format!("turn {number}: {error}"));
+    let turns: Result<Vec<Turn>, _> = (1..).zip(turns).map(read).collect();
     Ok(match turns {
         Ok(turns) => Exported { trial, turns, unreadable: Some(unreadable).filter(|reason| !reason.is_empty()) },
-        Err(error) => Exported { trial, turns: Vec::new(), unreadable: Some(error.to_string()) },
+        Err(error) => Exported { trial, turns: Vec::new(), unreadable: Some(error) },
     })
 }
 

@@ -269,10 +269,7 @@ pub(crate) fn read(config: &Config, strict: bool) -> anyhow::Result<Read> {
 
 /// The settings of a text, with findings line by line.
 fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagnostic>) {
-    if sets_nothing(text) {
-        return (Some(Settings::default()), Vec::new());
-    }
-    let mut document = match yaml::open(text, path) {
+    let mut document = match open(text, path) {
         Ok(document) => document,
         Err(diagnostic) => return (None, vec![diagnostic]),
     };
@@ -293,8 +290,14 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
     (settings, findings.into_sorted())
 }
 
-/// Whether everything is commented out. A file without a comment may have lost its content, and is refused as empty.
+/// The text of a settings file. If everything is commented out, it sets nothing; a file without a comment may have lost its content,
+/// and is refused as empty.
+pub(crate) fn open(text: &str, path: &str) -> Result<yaml::Document, scenario::Diagnostic> {
+    yaml::open(if sets_nothing(text) { "{}" } else { text }, path)
+}
+
 fn sets_nothing(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_comment = |line: &str| line.trim_start().starts_with('#');
     text.lines().any(is_comment) && text.lines().all(|line| line.trim().is_empty() || is_comment(line))
 }

@@ -183,7 +183,7 @@ fn a_batch_has_a_bound() {
 }
 
 #[test]
-fn batches_are_larger_on_a_quick_link_until_it_breaks() {
+fn batches_are_larger_on_a_quick_link_until_the_next_stream() {
     let outbox = Outbox::new(Admission::new());
     let long = Turn { user: "x".repeat(BATCH_BYTES / 3), ..turn(1) };
     let closed_at = || {

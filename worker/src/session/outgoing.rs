@@ -75,7 +75,7 @@ impl Outgoing {
         self.pipe.received(bytes, Instant::now());
     }
 
-    /// Whether the link carries a large batch in a few seconds.
+    /// Whether the link is known to carry a large batch in four seconds.
     pub(super) fn is_quick(&self) -> bool {
         self.pipe.is_quick()
     }

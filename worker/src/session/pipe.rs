@@ -31,23 +31,36 @@ pub(super) struct Pipe {
     received: u64,
     /// Bytes that may be in flight.
     room: u64,
-    /// Up to which byte was sent when, as far as the coordinator has not read it.
-    on_their_way: VecDeque<(u64, Instant)>,
+    /// What the coordinator has not read.
+    on_their_way: VecDeque<OnItsWay>,
+    /// At the last answer, [`MOST_BYTES`] would have been read within [`QUICK`].
+    is_quick: bool,
+}
+
+/// A part that was sent.
+#[derive(Debug)]
+struct OnItsWay {
+    /// The number of its last byte.
+    end: u64,
+    sent_at: Instant,
+    /// How many bytes the coordinator had read then.
+    received: u64,
 }
 
 impl Pipe {
     /// The pipe of a new stream.
     pub(super) fn new() -> Self {
-        Self { rest: Bytes::new(), sent: 0, received: 0, room: FIRST_BYTES, on_their_way: VecDeque::new() }
+        let on_their_way = VecDeque::new();
+        Self { rest: Bytes::new(), sent: 0, received: 0, room: FIRST_BYTES, on_their_way, is_quick: false }
     }
 
     pub(super) fn has_room(&self) -> bool {
         self.sent - self.received < self.room
     }
 
-    /// Whether [`MOST_BYTES`] are read within [`QUICK`], as far as is known.
+    /// Whether the link is known to carry [`MOST_BYTES`] within [`QUICK`]. Of a link with little to carry it is not known.
     pub(super) fn is_quick(&self) -> bool {
-        self.room == MOST_BYTES
+        self.is_quick
     }
 
     /// The next part of an encoded batch. `None`: there is no room, or no batch.
@@ -66,10 +79,14 @@ impl Pipe {
     /// The coordinator has read this many bytes since the stream began.
     pub(super) fn received(&mut self, bytes: u64, now: Instant) {
         self.received = self.received.max(bytes.min(self.sent));
-        let mut took = None;
-        while let Some((_, sent_at)) = self.on_their_way.front().filter(|(end, _)| *end <= self.received) {
-            took = Some(now.duration_since(*sent_at));
-            self.on_their_way.pop_front();
+        let mut last = None;
+        while self.on_their_way.front().is_some_and(|part| part.end <= self.received) {
+            last = self.on_their_way.pop_front();
+        }
+        let took = last.as_ref().map(|part| now.duration_since(part.sent_at));
+        if let (Some(part), Some(took)) = (&last, took) {
+            let read = u128::from(self.received - part.received);
+            self.is_quick = read * QUICK.as_micros() >= u128::from(MOST_BYTES) * took.as_micros();
         }
         match took {
             Some(took) if took < QUICK => self.room = (self.room * 2).min(MOST_BYTES),
@@ -80,7 +97,7 @@ impl Pipe {
 
     fn send(&mut self, bytes: usize, now: Instant) {
         self.sent += bytes as u64;
-        self.on_their_way.push_back((self.sent, now));
+        self.on_their_way.push_back(OnItsWay { end: self.sent, sent_at: now, received: self.received });
     }
 }
 
@@ -138,6 +155,21 @@ mod tests {
             assert!(waits <= seconds, "a heartbeat waits {waits} s at {bytes_a_second} bytes a second");
         }
         assert!(on_its_way(100_000_000).await >= MOST_BYTES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_link_is_quick_by_what_it_carries_and_not_by_how_soon_it_answers() {
+        for (bytes_a_second, is_quick) in [(8_000, false), (100_000, false), (1_000_000, true), (100_000_000, true)] {
+            // One small batch at a time: each is read soon.
+            let mut pipe = Pipe::new();
+            assert!(!pipe.is_quick(), "nothing is known");
+            for _ in 0..9 {
+                pipe.next(|| Some(batch(1_000)), Instant::now());
+                tokio::time::sleep(Duration::from_secs_f64(1_000.0 / f64::from(bytes_a_second))).await;
+                pipe.received(pipe.sent, Instant::now());
+                assert_eq!(pipe.is_quick(), is_quick, "{bytes_a_second} bytes a second");
+            }
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The threshold to test [default: the one that batteries use]
-    #[arg(short, long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
+    #[arg(short, long, value_name = "X", value_parser = finite)]
     threshold: Option<f64>,
     /// Print JSON, with the score of every text
     #[arg(long)]

@@ -38,7 +38,7 @@ pub(crate) fn half_life(file: Option<&Path>) -> anyhow::Result<f64> {
     let Some(path) = file else { return Ok(HALF_LIFE) };
     let shown = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {shown}")).map_err(usage)?;
-    let document = match yaml::open(&text, &shown) {
+    let document = match super::open(&text, &shown) {
         Ok(document) => document,
         Err(diagnostic) => {
             diagnostics::print(&[diagnostic]);

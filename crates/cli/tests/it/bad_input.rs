@@ -522,6 +522,8 @@ fn settings_that_are_all_commented_out_set_nothing_and_empty_ones_are_refused() 
     place.write("gabfest.yaml", "# gates:\n\n  # pass_rate: 0.9\n");
     let ended = place.run(&["check", "a.scenario.yaml"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.stdout);
+    let history = place.run(&["history"]);
+    assert!(history.stderr.contains("there is no history"), "{}", history.stderr);
     for text in ["", "\n  \n"] {
         place.write("gabfest.yaml", text);
         let ended = place.run(&["check", "a.scenario.yaml"]);

@@ -41,8 +41,9 @@ pub(crate) fn reserve(headers: &mut HeaderMap) {
     }
 }
 
-/// How many headers [`write`] may add, and the usual size of their values together.
+/// How many headers [`write`] may add.
 const MOST_HEADERS: usize = 13;
+/// Room for their values together. Longer ones make it grow.
 const USUAL_BYTES: usize = 512;
 
 /// Adds the headers of a call; empty values are not sent.

@@ -49,6 +49,8 @@ async fn of_version_0_1_0(path: &Path) {
         "drop table day_requests",
         "drop table slice",
         "drop table decision",
+        "drop index trial_again",
+        "drop index trial_replaced",
         "alter table trial drop column replay",
         "alter table trial drop column again",
         "alter table trial drop column replays_left",
