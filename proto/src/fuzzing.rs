@@ -1,7 +1,6 @@
 //! Segments as a fuzzer makes them: what is checked once is read back by every reader.
 
 use bytes::Bytes;
-
 use record::Turn;
 
 use crate::{

@@ -1,14 +1,13 @@
 //! Turns on the wire and in stored segments.
 
+use bytes::Bytes;
+use prost::Message as _;
 use record::{
     Call, Simulated, Tokens, Turn, Usd,
     named_limits::LimitOf,
     turn::{Note, Said, ToolCall},
     user_fault::{FaultKind, Severity, UserFault},
 };
-
-use bytes::Bytes;
-use prost::Message as _;
 
 use crate::{
     names::{self, Error},

@@ -290,8 +290,8 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
     (settings, findings.into_sorted())
 }
 
-/// The text of a settings file. If everything is commented out, it sets nothing; a file without a comment may have lost its content,
-/// and is refused as empty.
+/// Parses the text of a settings file. If everything is commented out, it sets nothing. A file without a comment may have lost its
+/// content, and is refused as empty.
 pub(crate) fn open(text: &str, path: &str) -> Result<yaml::Document, scenario::Diagnostic> {
     yaml::open(if sets_nothing(text) { "{}" } else { text }, path)
 }
