@@ -1,12 +1,9 @@
 //! Reads a run for a comparison, from the `report.json` and the `trials.jsonl` of its folder.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use record::{Blame, Finding, Role, Summary, Tokens, Verdict};
+use record::{Blame, Finding, Summary, Tokens, Verdict};
 use serde::{Deserialize, de::IgnoredAny};
 use statistics::compare::played::{Played, PlayedTrial};
 
@@ -17,8 +14,10 @@ use crate::{
 };
 
 /// What a comparison needs of a line of `trials.jsonl`. Lines of earlier versions have no times.
+///
+/// `Checks`: nights do not compare checks, so [`IgnoredAny`] saves them the reading of judgments.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct Line<Checks = Vec<NamedFinding>> {
     pub(crate) case_id: String,
     repeat: u32,
     seed: u64,
@@ -33,14 +32,21 @@ pub(crate) struct Line {
     #[serde(default)]
     unanswered: u32,
     #[serde(default)]
-    tokens: BTreeMap<String, Tokens>,
+    tokens: TokensLine,
     cost_usd: f64,
     #[serde(default)]
     unpriced_calls: u64,
     #[serde(default)]
     user: Option<UserLine>,
     #[serde(default)]
-    judgments: Vec<NamedFinding>,
+    judgments: Checks,
+}
+
+/// Of the tokens of all roles, those of the agent.
+#[derive(Debug, Default, Deserialize)]
+struct TokensLine {
+    #[serde(default)]
+    agent: Tokens,
 }
 
 #[derive(Debug, Deserialize)]
@@ -49,10 +55,28 @@ struct UserLine {
     verdict_despite_fault: Option<IgnoredAny>,
 }
 
-impl Line {
+impl<Checks> Line<Checks> {
     /// Whether its report may show it as a failure.
     pub(crate) fn may_be_failure(&self) -> bool {
         !matches!(self.verdict, Verdict::Pass | Verdict::Cancelled)
+    }
+
+    /// The trial without its checks, and the checks.
+    fn split(self) -> (PlayedTrial, Checks) {
+        let millis = |micros: Vec<u64>| micros.into_iter().map(|micros| micros as f64 / 1_000.0).collect();
+        let Tokens { input, output, .. } = self.tokens.agent;
+        let trial = PlayedTrial {
+            repeat: self.repeat,
+            seed: self.seed,
+            passed: PlayedTrial::outcome(self.verdict, self.blame, self.past_failures),
+            response_ms: millis(self.response_micros),
+            ttft_ms: millis(self.ttft_micros),
+            unanswered: self.unanswered,
+            agent_tokens: input + output,
+            cost_usd: (self.unpriced_calls == 0).then_some(self.cost_usd),
+            ..PlayedTrial::default()
+        };
+        (trial, self.judgments)
     }
 
     /// Whether the agent got a critical fault of the simulated user.
@@ -63,7 +87,7 @@ impl Line {
 
 /// Of a judgment, what a comparison shows of checks with a name.
 #[derive(Debug, Deserialize)]
-struct NamedFinding {
+pub(crate) struct NamedFinding {
     name: Option<String>,
     finding: Finding,
 }
@@ -102,19 +126,18 @@ pub(crate) fn with_trials(folder: &Path, summary: &Summary) -> anyhow::Result<Pl
 
 impl From<Line> for PlayedTrial {
     fn from(line: Line) -> Self {
-        let millis = |micros: Vec<u64>| micros.into_iter().map(|micros| micros as f64 / 1_000.0).collect();
-        let tokens = line.tokens.get(Role::Agent.name()).copied().unwrap_or_default();
+        let (trial, judgments) = line.split();
         Self {
-            repeat: line.repeat,
-            seed: line.seed,
-            passed: Self::outcome(line.verdict, line.blame, line.past_failures),
-            response_ms: millis(line.response_micros),
-            ttft_ms: millis(line.ttft_micros),
-            unanswered: line.unanswered,
-            agent_tokens: tokens.input + tokens.output,
-            cost_usd: (line.unpriced_calls == 0).then_some(line.cost_usd),
-            checks: Self::checks_of(line.judgments.into_iter().filter_map(|one| Some((one.name?, one.finding)))),
+            checks: Self::checks_of(judgments.into_iter().filter_map(|one| Some((one.name?, one.finding)))),
+            ..trial
         }
+    }
+}
+
+impl From<Line<IgnoredAny>> for PlayedTrial {
+    /// Without its checks.
+    fn from(line: Line<IgnoredAny>) -> Self {
+        line.split().0
     }
 }
 

@@ -10,7 +10,7 @@ use anyhow::{Context as _, anyhow};
 use history::History;
 use report::Failures;
 use scenario::RunId;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use statistics::nights::Night;
 
 use crate::{
@@ -207,7 +207,7 @@ pub(crate) fn night(folder: &Path) -> anyhow::Result<Night> {
     let trials = LinesFile::of(folder, "trials.jsonl");
     for text in trials.texts()? {
         let text = text?;
-        let line: compared::Line = trials.read(&text)?;
+        let line: compared::Line<IgnoredAny> = trials.read(&text)?;
         if line.may_be_failure() {
             let whole = report_files::trial(trials.read(&text)?, &summary);
             failures.add(&whole.context("failed to read trials.jsonl")?);

@@ -13,7 +13,7 @@ use rustls::{ClientConfig, ServerConfig, pki_types::CertificateDer};
 
 use self::loaded::Loaded;
 pub(crate) use self::loaded::provider;
-use crate::{Caller, Credentials, Error, Identity, Issued, Peer, Request, Role, Token, folder, request, secret, sign};
+use crate::{Caller, Credentials, Error, Identity, Issued, Peer, Request, Role, Token, folder, request, sign};
 
 /// Reads a folder, signs requests with its CA, and knows who is refused. [`Authority::reload`] reads it again.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Authority {
         Served {
             names: now.names.clone(),
             expires_at: now.expires_at,
-            fingerprint: secret::hex(&now.fingerprint),
+            fingerprint: const_hex::encode(now.fingerprint),
             authorities: now.authorities.len(),
             signs: now.signer.is_some(),
         }

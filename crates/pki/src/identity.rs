@@ -29,7 +29,7 @@ impl Identity {
     }
 
     pub(crate) fn new(role: Role, name: &str) -> Result<Self, Error> {
-        Ok(Self { id: secret::hex(&secret::random::<ID_BYTES>()?), name: name::cleaned(name), role })
+        Ok(Self { id: const_hex::encode(secret::random::<ID_BYTES>()?), name: name::cleaned(name), role })
     }
 }
 

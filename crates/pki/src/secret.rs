@@ -17,10 +17,6 @@ pub(crate) fn sha256(bytes: &[u8]) -> Fingerprint {
     Sha256::digest(bytes).into()
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 pub(crate) fn to_text(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }

@@ -22,7 +22,7 @@ const EARLIER: Duration = Duration::from_secs(300);
 pub(crate) fn authority(key: &KeyPair, now: i64) -> Result<Certificate, Error> {
     let mut params = base("gabfest CA", now, AUTHORITY)?;
     // Two CAs of one fleet have different names, so that a verifier finds the right one.
-    let apart = secret::hex(&secret::random::<4>()?);
+    let apart = const_hex::encode(secret::random::<4>()?);
     params.distinguished_name.push(DnType::CustomDnType(SUBJECT_SERIAL.to_vec()), apart.as_str());
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -39,7 +39,7 @@ pub(crate) fn coordinator(
     let mut params = base("gabfest coordinator", now, role.lifetime())?;
     // With them it may also call other coordinators.
     params.distinguished_name.push(DnType::OrganizationalUnitName, role.name());
-    let id = secret::hex(&secret::random::<8>()?);
+    let id = const_hex::encode(secret::random::<8>()?);
     params.distinguished_name.push(DnType::CustomDnType(SUBJECT_SERIAL.to_vec()), id);
     params.subject_alt_names = CertificateParams::new(names.to_vec())?.subject_alt_names;
     params.use_authority_key_identifier_extension = true;

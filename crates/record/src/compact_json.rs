@@ -14,11 +14,21 @@ use serde_json::Error;
 /// # Errors
 /// A key of a map is neither text nor a number nor a boolean, or the value refuses to be serialised.
 pub fn append<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), Error> {
-    value.serialize(&mut Writer { out })
+    value.serialize(&mut Writer { out, nulls: true })
+}
+
+/// The same without fields that are `null`, which serde reads as `None` where they are missing. Keys of maps stay.
+///
+/// # Errors
+/// As those of [`append`].
+pub fn append_without_nulls<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), Error> {
+    value.serialize(&mut Writer { out, nulls: false })
 }
 
 struct Writer<'o> {
     out: &'o mut Vec<u8>,
+    /// Fields that are `null` are written.
+    nulls: bool,
 }
 
 /// The members of a list or a map that is written.
@@ -118,6 +128,7 @@ impl Members<'_, '_> {
 
     fn field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
         debug_assert_eq!(plain_bytes(name.as_bytes()), name.len(), "names of fields need no escape");
+        let (start, is_first) = (self.writer.out.len(), self.is_first);
         self.separate();
         let out = &mut *self.writer.out;
         out.reserve(name.len() + 3);
@@ -125,7 +136,13 @@ impl Members<'_, '_> {
         out.extend_from_slice(name.as_bytes());
         out.push(b'"');
         out.push(b':');
-        value.serialize(&mut *self.writer)
+        let value_start = out.len();
+        value.serialize(&mut *self.writer)?;
+        if !self.writer.nulls && &self.writer.out[value_start..] == b"null" {
+            self.writer.out.truncate(start);
+            self.is_first = is_first;
+        }
+        Ok(())
     }
 
     fn close(self) {

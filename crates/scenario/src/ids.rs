@@ -54,7 +54,7 @@ id! {
 impl Digest {
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
-        Self(hex(&Sha256::digest(bytes)))
+        Self(const_hex::encode(Sha256::digest(bytes)))
     }
 
     /// The digest of a value, independent of the order of its keys, so that a store may sort them.
@@ -75,7 +75,7 @@ impl Digest {
 /// An id from a thing's parts: 16 hex digits of SHA-256 over the parts and their lengths.
 #[must_use]
 pub fn name_of(parts: &[&[u8]]) -> String {
-    hex(&digest_of(parts)[..8])
+    const_hex::encode(&digest_of(parts)[..8])
 }
 
 /// A number from a thing's name: the first 8 bytes of SHA-256 over the parts.
@@ -125,14 +125,4 @@ fn canonical(value: &Value, text: &mut String) {
         }
         leaf => text.push_str(&leaf.to_string()),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)] as char);
-        text.push(DIGITS[usize::from(byte & 15)] as char);
-    }
-    text
 }

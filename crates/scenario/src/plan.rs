@@ -26,6 +26,7 @@ mod rate_gate;
 mod select;
 mod stored;
 mod transcripts;
+mod trials;
 
 pub use bounds::{MOST_PLAN_BYTES, MOST_TEXT_BYTES};
 pub use build::build;
@@ -37,6 +38,7 @@ pub use rate_gate::{RateBy, RateGate, RatePer};
 pub use select::unknown_tags;
 pub use stored::Error;
 pub use transcripts::Transcripts;
+pub use trials::Trials;
 
 /// The version of the plan's format that this build writes, and the newest that it reads. Plans without features of
 /// version 2 (data sets, added and excluded combinations, judges that only inform), 3 (loads, think times, objectives) or 4

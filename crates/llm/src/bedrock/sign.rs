@@ -101,15 +101,15 @@ impl Signer {
         for (name, value) in &signed {
             let _ = writeln!(request, "{name}:{}", value.trim());
         }
-        let _ = write!(request, "\n{names}\n{}", hex(&Sha256::digest(body)));
+        let _ = write!(request, "\n{names}\n{}", const_hex::encode(Sha256::digest(body)));
         let date = &stamp[..8];
         let scope = format!("{date}/{}/{}/aws4_request", self.region, self.service);
-        let to_sign = format!("{SCHEME}\n{stamp}\n{scope}\n{}", hex(&Sha256::digest(request.as_bytes())));
+        let to_sign = format!("{SCHEME}\n{stamp}\n{scope}\n{}", const_hex::encode(Sha256::digest(request.as_bytes())));
         let secret = format!("AWS4{}", self.secret.expose_secret());
         let key = [date, &self.region, self.service, "aws4_request"]
             .into_iter()
             .fold(secret.into_bytes(), |key, part| mac(&key, part));
-        let signature = hex(&mac(&key, &to_sign));
+        let signature = const_hex::encode(mac(&key, &to_sign));
         let id = self.id.expose_secret();
         let line = format!("{SCHEME} Credential={id}/{scope}, SignedHeaders={names}, Signature={signature}");
         if let Some(value) = written::secret(&line) {
@@ -156,13 +156,6 @@ fn mac(key: &[u8], text: &str) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length will do");
     mac.update(text.as_bytes());
     mac.finalize().into_bytes().to_vec()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 #[cfg(test)]

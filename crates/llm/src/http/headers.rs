@@ -73,7 +73,7 @@ pub fn write(context: &Context, headers: &mut HeaderMap) {
         values.add(TRY, |bytes| decimal(context.try_number, bytes));
     }
     match context.trace {
-        Some(trace) => values.add(TRACEPARENT, |bytes| bytes.extend_from_slice(traceparent(trace).as_bytes())),
+        Some(trace) => values.add(TRACEPARENT, |bytes| append_traceparent(trace, bytes)),
         None => _ = headers.remove(TRACEPARENT),
     }
     values.move_into(headers);
@@ -109,13 +109,23 @@ impl Values {
 }
 
 fn decimal(number: u32, bytes: &mut Vec<u8>) {
-    write!(bytes, "{number}").expect("a vector takes all that is written");
+    bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// A place in a trace as a header value.
 #[must_use]
 pub fn traceparent(trace: Trace) -> String {
-    format!("00-{:032x}-{:016x}-{:02x}", trace.id, trace.span, u8::from(trace.sampled))
+    let mut bytes = Vec::new();
+    append_traceparent(trace, &mut bytes);
+    String::from_utf8(bytes).expect("digits and hyphens are text")
+}
+
+fn append_traceparent(trace: Trace, bytes: &mut Vec<u8>) {
+    bytes.extend_from_slice(b"00-");
+    bytes.extend_from_slice(const_hex::Buffer::<16>::new().format(&trace.id.to_be_bytes()).as_bytes());
+    bytes.push(b'-');
+    bytes.extend_from_slice(const_hex::Buffer::<8>::new().format(&trace.span.to_be_bytes()).as_bytes());
+    bytes.extend_from_slice(if trace.sampled { b"-01" } else { b"-00" });
 }
 
 fn read_traceparent(text: &str) -> Option<Trace> {

@@ -73,6 +73,27 @@ fn bytes_and_values_of_any_shape_are_written() {
 }
 
 #[test]
+fn fields_without_a_value_are_left_out_and_keys_of_maps_stay() {
+    #[derive(Debug, PartialEq, Serialize, serde::Deserialize)]
+    struct Of {
+        first: Option<u8>,
+        map: BTreeMap<String, Option<u8>>,
+        list: Vec<Option<u8>>,
+        text: String,
+        inner: Option<Box<Of>>,
+    }
+    let map = || BTreeMap::from([("a".to_owned(), None)]);
+    let leaf = Of { first: None, map: map(), list: vec![None], text: "null".to_owned(), inner: None };
+    let of = Of { first: None, map: map(), list: vec![], text: String::new(), inner: Some(Box::new(leaf)) };
+    let mut out = Vec::new();
+    append_without_nulls(&of, &mut out).expect("it can be written");
+    let inner = r#"{"map":{"a":null},"list":[null],"text":"null"}"#;
+    let expected = format!(r#"{{"map":{{"a":null}},"list":[],"text":"","inner":{inner}}}"#);
+    assert_eq!(String::from_utf8(out).expect("JSON is UTF-8"), expected);
+    assert_eq!(serde_json::from_str::<Of>(&expected).expect("it can be read"), of);
+}
+
+#[test]
 fn a_key_that_is_no_text_is_refused() {
     let by_list = BTreeMap::from([(vec![1], 2)]);
     assert!(append(&by_list, &mut Vec::new()).is_err());

@@ -78,26 +78,33 @@ impl Plan {
     /// [`load::trial_number`](crate::load::trial_number), and each lane has trials without an end: its schedule says how many are played.
     #[must_use]
     pub fn trial(&self, number: u64) -> Option<Trial> {
-        let (case_number, repeat) = match &self.load {
-            Some(load) => load.case_and_repeat(self, number)?,
-            None => self.case_and_repeat(number)?,
-        };
-        let case = self.case(case_number)?;
-        let id = trial_id(&case.id, repeat);
-        let seed = ids::seed_of(&[&self.seed.to_le_bytes(), self.seed_name(&case, &id, repeat).as_str().as_bytes()]);
-        Some(Trial { number, id, case: case_number, case_id: case.id, repeat, seed })
+        let (case, repeat) = self.place_of(number)?;
+        Some(self.named(number, (case, repeat), &self.case_ids(case)?))
     }
 
-    /// What the seed of a trial derives from: its cell without the agent, so that two agents meet the same users and the same
-    /// chance, and can be compared pair by pair. Plans of earlier versions keep the seeds with which they began.
-    fn seed_name(&self, case: &Case, id: &TrialId, repeat: u32) -> TrialId {
-        match self.groups.get(case.group) {
-            Some(group) if self.version >= SEEDS_WITHOUT_AGENT => {
-                let cell = case_id(&group.key, &case.parameters, case.persona.as_deref(), ANY_AGENT);
-                trial_id(&cell, repeat)
-            }
-            _ => id.clone(),
+    /// The number of the case, and the repeat.
+    pub(super) fn place_of(&self, number: u64) -> Option<(u64, u32)> {
+        match &self.load {
+            Some(load) => load.case_and_repeat(self, number),
+            None => self.case_and_repeat(number),
         }
+    }
+
+    /// The ids of a case; `None` at and past [`Plan::case_count`].
+    pub(super) fn case_ids(&self, case: u64) -> Option<CaseIds> {
+        let case = self.case(case)?;
+        let group = self.groups.get(case.group).filter(|_| self.version >= SEEDS_WITHOUT_AGENT);
+        let cell = group.map(|group| case_id(&group.key, &case.parameters, case.persona.as_deref(), ANY_AGENT));
+        Some(CaseIds { cell: cell.filter(|cell| *cell != case.id), own: case.id })
+    }
+
+    /// The trial at this place, whose case has these ids.
+    pub(super) fn named(&self, number: u64, (case, repeat): (u64, u32), ids: &CaseIds) -> Trial {
+        let id = trial_id(&ids.own, repeat);
+        let of_cell = ids.cell.as_ref().map(|cell| trial_id(cell, repeat));
+        let name = of_cell.as_ref().unwrap_or(&id);
+        let seed = ids::seed_of(&[&self.seed.to_le_bytes(), name.as_str().as_bytes()]);
+        Trial { number, id, case, case_id: ids.own.clone(), repeat, seed }
     }
 
     /// The case in this cell of a group, selected or not.
@@ -187,6 +194,16 @@ impl Plan {
         }
         None
     }
+}
+
+/// The ids of a case. Each takes a digest, and neither depends on the repeat.
+#[derive(Debug, Clone)]
+pub(super) struct CaseIds {
+    own: CaseId,
+    /// What the seeds of its trials derive from, if it is another one: its cell without the agent, so that two agents meet the
+    /// same users and the same chance, and can be compared pair by pair. Plans of earlier versions keep the seeds with which
+    /// they began.
+    cell: Option<CaseId>,
 }
 
 impl Group {

@@ -1,12 +1,12 @@
 //! Plans: the numbers of trials, the choices, and refusals.
 
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, sync::Arc};
 
 use formats::read;
 use proptest::prelude::*;
 use scenario::{
     Action, Diagnostic, Plan, Reading, estimate,
-    plan::{Axis, Choices, Error, Gates, Group, VERSION, build, unknown_tags},
+    plan::{Axis, Choices, Error, Gates, Group, Trials, VERSION, build, unknown_tags},
 };
 use serde_json::json;
 
@@ -405,9 +405,11 @@ proptest! {
         }
         prop_assert_eq!(plan.planned(), Some(expected.len() as u64));
         let (mut ids, mut seeds, mut cases) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let trials = Trials::of(Arc::new(plan.clone()));
         // Ascending by repeat, then by case: exactly the order of the set.
         for (number, (repeat, case_number)) in expected.into_iter().enumerate() {
             let trial = plan.trial(number as u64).unwrap();
+            prop_assert_eq!(trials.get(number as u64), Some(trial.clone()));
             prop_assert_eq!((trial.number, trial.repeat, trial.case), (number as u64, repeat, case_number));
             prop_assert_eq!(&trial.case_id, &plan.case(case_number).unwrap().id);
             cases.insert(trial.case_id.clone());
@@ -417,6 +419,7 @@ proptest! {
         }
         prop_assert_eq!(cases.len() as u64, plan.case_count());
         prop_assert!(plan.trial(plan.planned().unwrap()).is_none() && plan.case(plan.case_count()).is_none());
+        prop_assert!(trials.get(plan.planned().unwrap()).is_none());
     }
 
     #[test]
@@ -437,6 +440,7 @@ proptest! {
         if let Some(trial) = plan.trial(number) {
             prop_assert_eq!(trial.number, number);
         }
+        prop_assert_eq!(Trials::of(Arc::new(plan.clone())).get(number), plan.trial(number));
         let _ = plan.case(number);
     }
 }

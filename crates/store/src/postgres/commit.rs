@@ -68,7 +68,7 @@ impl Encoded {
                 rounds.push(Round::default());
             }
             let mut body = Vec::new();
-            compact_json::append(trial, &mut body).map_err(|error| Error::Failed(error.to_string()))?;
+            compact_json::append_without_nulls(trial, &mut body).map_err(|error| Error::Failed(error.to_string()))?;
             let body = String::from_utf8(body).map_err(|error| Error::Failed(error.to_string()))?;
             let pieces = if *kept { pieces.as_slice() } else { &[] };
             let Some(rows) = rounds.get_mut(*round) else { continue };

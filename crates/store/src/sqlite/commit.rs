@@ -61,7 +61,7 @@ impl Encoded {
             }
             let pieces = if *kept { pieces.as_slice() } else { &[] };
             let start = bodies.len();
-            compact_json::append(trial, &mut bodies).map_err(|error| Error::Failed(error.to_string()))?;
+            compact_json::append_without_nulls(trial, &mut bodies).map_err(|error| Error::Failed(error.to_string()))?;
             let body = packed(start, bodies.len() - start)?;
             let (number, replay) = (integer(trial.number)?, code(trial.replay()));
             ended.push((number, trial.epoch, piece_columns::rows(pieces)?, body, replay));
