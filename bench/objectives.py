@@ -270,6 +270,10 @@ def gates_of(folder, counts_of, met_of, upper_bound):
                 # Money and tokens count in all attempts and in the preflight.
                 sums = {key: sum(line[key] for line in folder.spend.values()) for key in ["cost", "unpriced_calls", "calls"]}
                 agent = sum(line["input"] + line["output"] for (role, _), line in folder.spend.items() if role == "agent")
+                if "_per_" in objective.number:
+                    # The conversations of a warm-up are not counted either.
+                    sums.update({key: sums[key] - folder.warm_up_of(None, key) for key in ["cost", "unpriced_calls"]})
+                    agent -= folder.warm_up_of("agent", "input") + folder.warm_up_of("agent", "output")
                 all_of = {"sum": sums["cost"], "marked": sums["unpriced_calls"]} if objective.number.startswith("cost") else {"sum": agent}
                 if objective.number in ("cost", "tokens"):
                     all_of["samples"] = sums["calls"]

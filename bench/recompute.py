@@ -167,7 +167,7 @@ class Folder:
         return "slots" not in self.plan["load"]["groups"][number >> 40]["pace"]
 
     def is_dropped(self, body):
-        return (body["failure"] or {}).get("kind") == "dropped"
+        return (body.get("failure") or {}).get("kind") == "dropped"
 
     def due(self, body):
         """When a trial was due, or started in a slot; `None` if it did not start."""
@@ -177,6 +177,14 @@ class Folder:
     def is_warm_up(self, body):
         due = self.due(body)
         return due is not None and due < self.plan["load"].get("warm_up_micros", 0)
+
+    def warm_up_of(self, role, key):
+        """What the conversations of the warm-up used, in winning attempts."""
+        if not self.plan.get("load"):
+            return 0
+        entries = [it for body in self.whole.values() if self.is_warm_up(body) for it in body["spend"]]
+        find = lambda line: line["tokens"].get(key, line.get(key, 0))
+        return sum(find(it["line"]) for it in entries if role in (None, it["role"]))
 
     def rows(self, query, *values):
         return self.store.execute(query, values).fetchall()
@@ -503,9 +511,14 @@ def compare_wall(comparison, folder):
         comparison.holds(("wall",), row["ended_at"] is None and comparison.report["wall"] is None, "the run has not ended, or has")
         return
     took = row["ended_at"] - row["started_at"]
-    per = lambda number, millis: round(number * millis / took, 2) if took else None
+    warm_up = (folder.plan.get("load") or {}).get("warm_up_micros", 0) // 1000
+    # A run that stopped in its warm-up measured nothing; pauses are known to the coordinator alone.
+    measured = comparison.report["wall"].get("measured_ms", took)
+    comparison.holds(("wall", "measured_ms"), measured == max(took - warm_up, 0) or (row["state"] != "finished" and measured <= took),
+                     f"{took - warm_up} is right")
+    per = lambda number, millis: round(number * millis / measured, 2) if measured else None
     sum_of = lambda key: sum(trial[key] for trial in folder.trials)
-    written = sum(line["output"] for (role, _), line in folder.spend.items() if role == "agent")
+    written = sum(line["output"] for (role, _), line in folder.spend.items() if role == "agent") - folder.warm_up_of("agent", "output")
     comparison.equal(("wall", "duration_ms"), took)
     comparison.equal(("wall", "conversations_per_minute"), per(sum_of("conversations"), 60_000), absolute=0.0101)
     comparison.equal(("wall", "turns_per_second"), per(sum_of("turns"), 1_000), absolute=0.0101)
@@ -1182,7 +1195,7 @@ def compare_load(comparison, folder):
         comparison.holds((), bool(load) == bool(folder.plan.get("load")), "a load is missing, or too much")
         return
     paces = [group["pace"] for group in folder.plan["load"]["groups"]]
-    kind = lambda body: (body["failure"] or {}).get("kind")
+    kind = lambda body: (body.get("failure") or {}).get("kind")
     lanes = [[body for number, body in folder.whole.items() if number >> 40 == lane] for lane in range(len(paces))]
     sums = collections.Counter()
     for lane, bodies in enumerate(lanes):
@@ -1206,8 +1219,8 @@ def compare_load(comparison, folder):
     dropped = sums["dropped"] if folder.plan["load"].get("warm_up_micros") else 0
     comparison.holds(("load", "warm_up"), warm <= load["warm_up"] <= warm + dropped, f"{warm} is right, and dropped ones")
     first = [body for body in opened if body.get("start") and body["epoch"] == 1]
-    # What a slot starts is offered when it starts.
-    started = first + [body for number, body in folder.whole.items() if body.get("start") and not folder.is_open(number)]
+    # Of what was leased again, the attempt that counts. What a slot starts is offered when it starts.
+    started = [body for body in folder.whole.values() if body.get("start")]
     late = [body["start"]["late_micros"] for body in first if not folder.is_warm_up(body)]
     if load["late"] is None:
         comparison.holds(("load", "late"), all("slots" in pace for pace in paces), "arrivals have times")

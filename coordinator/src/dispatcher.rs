@@ -354,7 +354,7 @@ impl<S: Store> Dispatcher<S> {
         for (id, _) in self.scheduler.held_by_run(session) {
             let Some(run) = self.runs.get_mut(&id) else { continue };
             let own_bytes = *own_bytes.get_or_insert_with(process::resident_bytes);
-            if let Some(runner) = run.measured(sample, own_bytes, now) {
+            if let Some(runner) = run.measured(sample, self.scheduler.slots_for(&id), own_bytes, now) {
                 self.store.set_runner(&id, runner).await?;
             }
         }

@@ -7,7 +7,7 @@ use std::{
 
 use evaluate::Evaluator;
 use record::{Failure, FailureKind};
-use scenario::{Action, Asks, Case, Check, Plan, Scenario, user::Pauses};
+use scenario::{Action, Asks, Case, Check, Plan, Scenario, Trial, plan::Trials, user::Pauses};
 use serde_json::{Map, Value};
 
 use crate::cue;
@@ -43,17 +43,22 @@ pub(crate) struct StepChecks {
 /// The compiled scenarios of one plan, each made when first needed.
 #[derive(Debug)]
 pub(crate) struct CompiledScenarios {
-    plan: Arc<Plan>,
+    trials: Trials,
     made: Mutex<BTreeMap<u64, Arc<CompiledScenario>>>,
 }
 
 impl CompiledScenarios {
     pub(crate) fn new(plan: Arc<Plan>) -> Self {
-        Self { plan, made: Mutex::default() }
+        Self { trials: Trials::of(plan), made: Mutex::default() }
     }
 
     pub(crate) fn plan(&self) -> &Plan {
-        &self.plan
+        self.trials.plan()
+    }
+
+    /// The trial with this number of the plan.
+    pub(crate) fn trial(&self, number: u64) -> Option<Trial> {
+        self.trials.get(number)
     }
 
     pub(crate) fn of_case(&self, number: u64) -> Result<Arc<CompiledScenario>, Failure> {
@@ -70,8 +75,8 @@ impl CompiledScenarios {
     }
 
     fn make(&self, number: u64) -> Result<CompiledScenario, Failure> {
-        let case = self.plan.case(number).ok_or_else(|| misconfigured(format!("the plan has no case {number}")))?;
-        let scenario = self.plan.scenario(&case, formats::ALL).map_err(|diagnostics| {
+        let case = self.plan().case(number).ok_or_else(|| misconfigured(format!("the plan has no case {number}")))?;
+        let scenario = self.plan().scenario(&case, formats::ALL).map_err(|diagnostics| {
             let first = diagnostics.first().map(ToString::to_string).unwrap_or_default();
             misconfigured(format!("the case cannot be read: {first}"))
         })?;
@@ -94,7 +99,7 @@ impl CompiledScenarios {
             .collect::<Result<_, Failure>>()?;
         let cues = scenario.steps.iter().map(cue::of_step).collect();
         let asks = Asks::of(&scenario);
-        let pauses = if self.plan.plays_pauses() { pauses_of(&scenario) } else { Vec::new() };
+        let pauses = if self.plan().plays_pauses() { pauses_of(&scenario) } else { Vec::new() };
         let vars = (!scenario.vars.is_empty()).then(|| Arc::new(scenario.vars.clone()));
         let environment = Arc::new(scenario.environment.clone());
         Ok(CompiledScenario { case, scenario, environment, asks, steps, cues, pauses, vars })

@@ -203,7 +203,7 @@ impl Executor {
         let attempt = |trial| Attempt { run: RunId::new(lease.run.clone()), trial, epoch: lease.epoch };
         let ticket = |number: u64| {
             let unknown = || LeaseError::Plan(format!("there is no trial {number}"));
-            let trial = known.plan.trial(number).ok_or_else(unknown)?;
+            let trial = known.scripts.trial(number).ok_or_else(unknown)?;
             Ok(Ticket::new(attempt(number), trial, Arc::clone(&known.scripts)))
         };
         let tickets = || (lease.first..lease.end).map(&ticket).collect::<Result<Vec<Ticket>, LeaseError>>();
@@ -237,7 +237,7 @@ impl Executor {
             // A later attempt was sent before, so it is not dropped.
             let drops_at = (lease.epoch == 1).then_some(due + drop_after);
             let timing = Timing { load_began, due: Some(due), drops_at };
-            let arrival = Arrival { attempt: attempt(number), scripts: Arc::clone(&known.scripts), timing };
+            let arrival = Arrival { attempt: attempt(number), scripts: Arc::clone(&known.scripts), timing, came: now };
             match drops_at {
                 None if due <= now => self.waiting.push_back(arrival.ticket()),
                 _ => self.arrivals.add(due, arrival),
@@ -250,8 +250,8 @@ impl Executor {
     pub(crate) fn start_ready(&mut self) {
         let now = Instant::now();
         // Arrivals are in the order of their times, so what has waited for too long comes first.
-        while let Some(ticket) = self.arrivals.take_expired(now) {
-            let failure = Failure::new(FailureKind::Dropped, "no slot was free in time");
+        while let Some((ticket, why)) = self.arrivals.take_expired(now) {
+            let failure = Failure::new(FailureKind::Dropped, why);
             trial::end_unplayed(&ticket, Verdict::Skipped, failure, &self.resources, &self.outbox);
         }
         while self.running.len() < self.slots as usize {

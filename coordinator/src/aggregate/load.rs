@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use record::{
-    decision::{self, Decision, paused_at},
+    decision::{self, Decision, stands_still_since},
     latency::Quantiles,
     slices::Slices,
     summary::{Gate, Load, LoadGroup, LoadSearch, LoadSlice, LoadStep, RunState, RunVerdict},
@@ -19,8 +19,8 @@ use store::{Recovered, RunRow};
 use super::drift;
 
 pub(super) fn of(row: &RunRow, tally: &LoadTally, recovered: &Recovered, over_time: &Slices, gates: &Gates) -> Load {
-    // What is due at the end of a run that stopped. Nothing is due in a pause.
-    let stood_still = paused_at(&recovered.decisions).into_iter().chain(row.ended_at).min();
+    // What is due at the end of a run that stopped. Nothing is due in a pause, or while what runs ends.
+    let stood_still = stands_still_since(&recovered.decisions).into_iter().chain(row.ended_at).min();
     let elapsed = match (row.state, recovered.load_began_at, row.ended_at.and(stood_still)) {
         (RunState::Finished, ..) => Duration::MAX,
         (_, Some(began), Some(then)) => Duration::from_millis(u64::try_from(then - began).unwrap_or(0)),
@@ -60,7 +60,7 @@ pub(super) fn of(row: &RunRow, tally: &LoadTally, recovered: &Recovered, over_ti
         lost: sum(|group| group.lost),
         rescheduled: of_lanes(|lane| lane.rescheduled),
         warm_up: of_lanes(|lane| lane.warm_up),
-        invalid: invalid.or_else(|| recovered.runner.invalid()),
+        invalid: invalid.or_else(|| recovered.runner.slots.invalid()).or_else(|| recovered.runner.invalid()),
         runner: Some(&recovered.runner).filter(|runner| runner.samples > 0).cloned(),
         drift: Some(drift::of(tally.schedule(), over_time, &recovered.runner.memory)),
         late,
@@ -224,7 +224,7 @@ mod tests {
             on_time(0, 50),
             on_time(1, 150),
             trial(2, 1, Err(FailureKind::Dropped)),
-            trial(3, 2, Ok(Start { at_micros: 4_000_000, late_micros: 0 })),
+            trial(3, 2, Ok(Start { at_micros: 2_500_000, late_micros: 0 })),
             trial(4, 3, Err(FailureKind::Poisoned)),
             trial(of_slots, 1, Ok(Start { at_micros: 7, late_micros: 0 })),
         ];
@@ -247,16 +247,19 @@ mod tests {
         let late = load.late.expect("it has arrivals");
         assert_eq!((late.count, late.max_ms), (2, 0.15), "an attempt that replaces another is not late");
         let slices: Vec<_> = load.slices.iter().map(|slice| (slice.offered, slice.started, slice.dropped)).collect();
-        assert_eq!(slices, [(11, 3, 1), (10, 0, 0), (10, 0, 0)], "what a slot starts is offered then");
+        assert_eq!(slices, [(11, 3, 1), (10, 0, 0), (10, 1, 0)], "what a slot starts is offered then");
         let steps: Vec<_> = load.steps.iter().map(|step| (step.rate, step.slots, step.ends, step.dropped)).collect();
         assert_eq!(steps, [(Some(10.0), Some(2.0), 5, 1)], "all but the one that was dropped");
         let gates = gates(&load, RunState::Interrupted);
         let gates: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
         assert_eq!(gates, ["load_is_valid", "load_is_over"], "one of 30 was dropped");
-        // It was paused after 2 s, and nothing was due from then on.
-        let decisions = vec![Decision { at: 3_000, load_micros: None, by: None, what: Decided::Paused }];
-        let load = of(&stopped, &whole, &Recovered { decisions, ..began }, &Slices::default(), &required());
-        assert_eq!((load.scheduled, load.lost), (21, 16));
+        // It was paused or stopped after 2 s, and nothing was due from then on.
+        for what in [Decided::Paused, Decided::Interrupted] {
+            let decisions = vec![Decision { at: 3_000, load_micros: None, by: None, what }];
+            let began = Recovered { decisions, ..began.clone() };
+            let load = of(&stopped, &whole, &began, &Slices::default(), &required());
+            assert_eq!((load.scheduled, load.lost), (21, 16));
+        }
     }
 
     #[test]

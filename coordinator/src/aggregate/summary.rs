@@ -1,6 +1,6 @@
 //! From counts to the summary: every figure of `report.json`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use chrono::{DateTime, SecondsFormat};
 use record::{
@@ -18,7 +18,7 @@ use statistics::{
     clustered, custom_checks, flakiness,
     gate::{self, CaseParts, CaseResult, Decision, Unforgivable},
     goodput, judges,
-    objective::{self, When},
+    objective::{self, Used, When},
     sequential::{reason, suite::Suite},
     success, user_faults,
 };
@@ -89,7 +89,8 @@ pub(super) fn of(
         RunState::Finished | RunState::Interrupted | RunState::Cancelled => When::Over,
     };
     let stopping = stopping_objectives(&recovered.decisions);
-    let of_objectives = objective::gates(&tally.objectives, spend, when, &stopping);
+    let of_objectives =
+        objective::gates(&tally.objectives, Used { all: spend, warm_up: tally.warm_up_spend() }, when, &stopping);
     let Decision { gates, verdict, cases: verdicts } =
         of_users.into_iter().chain(of_load).chain(of_objectives).fold(decision, Decision::and);
     let cases: Vec<CaseSummary> = played
@@ -135,8 +136,12 @@ pub(super) fn of(
         ..totals(row, tally, spend, recovered)
     };
     let took = row.ended_at.map(|ended_at| u64::try_from(ended_at - row.started_at).unwrap_or(0));
-    let wall =
-        took.map(|took| Wall::of(took, summary.conversations, summary.turns, spend.of(Role::Agent).tokens.output));
+    let wall = took.map(|took| {
+        let written = |spend: &Spend| spend.of(Role::Agent).tokens.output;
+        let of_warm_up = tally.warm_up_spend().map_or(0, written);
+        let tokens = written(spend).saturating_sub(of_warm_up);
+        Wall::of(took, warm_up_ms(row, tally, recovered).min(took), summary.conversations, summary.turns, tokens)
+    });
     let Tables { agents, scenarios, personas, tags, axes, checks, metrics, others } = Tables::of(&tally.breakdown);
     Summary {
         schema_version: SCHEMA_VERSION,
@@ -265,6 +270,18 @@ fn planned_by_case(plan: &Plan, tally: &Tally, decided_early: bool) -> Vec<(Case
             (case, repeats)
         })
         .collect()
+}
+
+/// How long the warm-up of a load took; 0 without one.
+fn warm_up_ms(row: &RunRow, tally: &Tally, recovered: &Recovered) -> u64 {
+    let planned = tally.load.as_ref().map_or(0, |load| millis(load.schedule().warm_up()));
+    let played = recovered.load_began_at.zip(row.ended_at);
+    let played = played.map_or(0, |(began, ended)| load_age_ms(&recovered.decisions, began, ended));
+    planned.min(played)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// `lost`: times in Unix milliseconds, and attempts.

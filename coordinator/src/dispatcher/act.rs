@@ -118,8 +118,10 @@ impl<S: Store> Dispatcher<S> {
             Action::BeginLoad { run, after } => {
                 let began_at = at.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX));
                 self.store.set_load_began(&run, began_at).await?;
+                let slots = self.scheduler.slots_for(&run);
                 if let Some(run) = self.runs.get_mut(&run) {
                     run.load_began(began_at);
+                    run.begins_with(slots);
                 }
             }
             Action::Grant { session, claim, leases, new } => {

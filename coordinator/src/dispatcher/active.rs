@@ -14,8 +14,9 @@ use record::{
 use scenario::{
     Plan,
     load::{RateChange, Schedule, lane_and_local},
+    plan::Trials,
 };
-use statistics::objective;
+use statistics::objective::{self, Used};
 use store::{Recovered, RunRow};
 use tokio::{sync::watch, time::Instant};
 
@@ -34,6 +35,8 @@ const RUNNER_STORED_MS: i64 = 1_500;
 pub(super) struct Active {
     pub(super) row: RunRow,
     pub(super) plan: Arc<Plan>,
+    /// Of the plan.
+    trials: Trials,
     /// Of a plan with a load.
     schedule: Option<Arc<Schedule>>,
     /// When its load began, in unix milliseconds.
@@ -88,6 +91,7 @@ impl Active {
         }
         Self {
             row,
+            trials: Trials::of(Arc::clone(&plan)),
             plan,
             schedule,
             load_began_at,
@@ -121,7 +125,8 @@ impl Active {
     pub(super) fn broken_objective(&self, now: i64) -> Option<(String, String)> {
         let elapsed = u64::try_from(millis_between(self.row.started_at, now).as_micros()).unwrap_or(u64::MAX);
         let stopped = decision::stopping_objectives(&self.decisions).into_iter().map(|(name, _)| name).collect();
-        objective::breaks(&self.tally.objectives, &self.spend, elapsed, &stopped)
+        let used = Used { all: &self.spend, warm_up: self.tally.warm_up_spend() };
+        objective::breaks(&self.tally.objectives, used, elapsed, &stopped)
     }
 
     /// The schedule of its load, with what was decided about it.
@@ -166,11 +171,18 @@ impl Active {
         self.load_began_at = Some(at);
     }
 
-    /// A worker measured its machine. Returns what is to be stored of that: nothing without a load, or if something was
-    /// stored recently.
-    pub(super) fn measured(&mut self, sample: Sample, coordinator_bytes: u64, now: i64) -> Option<&Runner> {
-        self.schedule.as_ref().filter(|_| self.row.state == RunState::Running)?;
+    /// So many slots have the workers that can play the load, now that it begins.
+    pub(super) fn begins_with(&mut self, slots: u64) {
+        let asked = self.schedule.as_ref().map_or(0, |schedule| schedule.slots_at(Duration::ZERO));
+        self.runner.slots.add(asked, slots);
+    }
+
+    /// A worker measured its machine, and `slots` is how many all workers have that can play the run. Returns what is to be
+    /// stored of that: nothing without a load, or if something was stored recently.
+    pub(super) fn measured(&mut self, sample: Sample, slots: u64, coordinator_bytes: u64, now: i64) -> Option<&Runner> {
+        let schedule = self.schedule.as_ref().filter(|_| self.row.state == RunState::Running)?;
         let after = millis_between(self.load_began_at?, self.paused_at().map_or(now, |paused| paused.min(now)));
+        self.runner.slots.add(schedule.slots_at(after), slots);
         self.runner.add(sample, u64::try_from(after.as_millis()).unwrap_or(u64::MAX), coordinator_bytes);
         if now.saturating_sub(self.runner_stored_at) < RUNNER_STORED_MS {
             return None;
@@ -194,7 +206,7 @@ impl Active {
     pub(super) fn refuses(&self, trial: &Trial) -> Option<String> {
         let (run, number) = (&self.row.id, trial.number);
         let planned = Some(number).filter(|number| self.has_trial(*number) && trial.case < self.cases);
-        let Some(planned) = planned.and_then(|number| self.plan.trial(number)) else {
+        let Some(planned) = planned.and_then(|number| self.trials.get(number)) else {
             return Some(format!("run {run} has no trial {number}"));
         };
         let names = (&planned.id, &planned.case_id, planned.case, planned.repeat, planned.seed);

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use record::decision::{Decided, Decision, apply, paused_at};
+use record::decision::{Decided, Decision, apply, stands_still_since};
 use scenario::{
     RunId,
     load::{Lane, RateChange},
@@ -14,7 +14,7 @@ use super::{Dispatcher, Error, active::Active};
 use crate::{aggregate, scheduler::Event};
 
 /// More conversations than this do not fit a machine.
-const MOST_SLOTS: u32 = 1_000_000;
+const MOST_SLOTS: u32 = 100_000;
 /// Each lease has all changes of its lane's rate.
 const MOST_RATES: usize = 100;
 
@@ -66,10 +66,10 @@ impl<S: Store> Dispatcher<S> {
         Ok(())
     }
 
-    /// When the load of a run began, moved by the time in which it stood still: since a pause, or since the run ended.
+    /// When the load of a run began, moved by the time in which it stood still: since a pause, or since the run was stopped or ended.
     pub(super) async fn load_moved(&self, row: &RunRow) -> Result<Option<i64>, store::Error> {
         let recovered = self.store.recover(&row.id).await?;
-        let stood_still = [paused_at(&recovered.decisions), row.ended_at].into_iter().flatten().min();
+        let stood_still = [stands_still_since(&recovered.decisions), row.ended_at].into_iter().flatten().min();
         let moved = recovered.load_began_at.zip(stood_still).map(|(began, since)| {
             let pause = self.clock.now().saturating_sub(since).max(0);
             began.saturating_add(pause)

@@ -70,6 +70,14 @@ impl Scheduler {
         })
     }
 
+    /// The slots of the workers that can play the run.
+    #[must_use]
+    pub fn slots_for(&self, run: &RunId) -> u64 {
+        let Some(run) = self.runs.get(run) else { return 0 };
+        let able = self.sessions.values().filter(|session| session.takes_part() && session.can_play(run));
+        able.map(|session| u64::from(session.slots)).sum()
+    }
+
     /// Trials of the run that are leased.
     #[must_use]
     pub fn leased(&self, run: &RunId) -> u64 {

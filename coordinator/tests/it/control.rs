@@ -168,7 +168,7 @@ async fn slots_are_those_of_closed_paces_and_rates_those_of_open_ones() {
         ("plain", "", 4, "run plain plays no load, so it has no slots of its own"),
         ("load", "crew", 4, "run load has no group \"crew\"; it has team, public"),
         ("load", "public", 4, "run load plays at a rate, not in slots (public)"),
-        ("load", "team", 0, "0 slots are not possible; 1 to 1000000 are"),
+        ("load", "team", 0, "0 slots are not possible; 1 to 100000 are"),
         ("none", "", 4, "run none is unknown"),
     ] {
         let request = v1::SetSlotsRequest { run: run.to_owned(), group: group.to_owned(), slots };

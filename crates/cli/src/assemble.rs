@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use llm::{cassette::Tape, endpoint::Endpoint, limit::Limiter, money::Purses, retry::Policy};
-use scenario::Plan;
+use scenario::{Plan, load::Lane};
 use telemetry::Traces;
 use worker::{
     Models, Resources,
@@ -198,10 +198,30 @@ pub(crate) fn ready(plan: &Plan, resources: &Resources) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Conversations at once, if nobody says it.
+const USUAL_SLOTS: u32 = 32;
+
 /// How many trials this machine plays at the same time.
 pub(crate) fn slots(read: &Read, capacity: &Capacity) -> u32 {
-    const USUAL: u32 = 32;
-    capacity.slots.or(read.settings.slots).unwrap_or(USUAL)
+    capacity.slots.or(read.settings.slots).unwrap_or(USUAL_SLOTS)
+}
+
+/// How many conversations this machine plays at once for a plan: if nobody said it, as many as the closed paces of its load ask for,
+/// and the usual number for its arrivals. Fewer than closed paces ask for would not be their load.
+pub(crate) fn slots_for(plan: &Plan, read: &Read, capacity: &Capacity) -> anyhow::Result<u32> {
+    let Some(schedule) = plan.schedule() else { return Ok(slots(read, capacity)) };
+    let asked = u32::try_from(schedule.most_slots()).unwrap_or(u32::MAX);
+    let Some(said) = capacity.slots.or(read.settings.slots) else {
+        let arrivals = if schedule.lanes().iter().any(Lane::is_open) { USUAL_SLOTS } else { 0 };
+        return Ok(asked.saturating_add(arrivals).max(USUAL_SLOTS));
+    };
+    if said >= asked {
+        return Ok(said);
+    }
+    let by = if capacity.slots.is_some() { "--slots" } else { "`slots` in the settings" };
+    Err(usage(anyhow!(
+        "the load plays up to {asked} conversations at once, and {by} allows {said}\nhint: allow {asked}, or write fewer `slots` in the pace"
+    )))
 }
 
 /// The variables of `--env-file` without those that the settings use as keys: programs of scenarios never get keys.

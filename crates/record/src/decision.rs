@@ -29,6 +29,8 @@ pub struct Decision {
 pub enum Decided {
     /// Somebody paused the run: nothing more starts.
     Paused,
+    /// Somebody stopped a run with a load: what runs ends, nothing more starts, and `gabfest resume` can continue it.
+    Interrupted,
     /// Somebody had it continue, after a pause or after its end.
     Resumed,
     /// The coordinator was started again while the run played.
@@ -120,6 +122,7 @@ pub fn apply(what: &Decided, schedule: &mut Schedule) {
         }
         Decided::SearchEnded { from_micros, .. } => schedule.end_search(Duration::from_micros(*from_micros)),
         Decided::Paused
+        | Decided::Interrupted
         | Decided::Resumed
         | Decided::Restarted
         | Decided::Stopped { .. }
@@ -152,6 +155,19 @@ pub fn paused_at(decisions: &[Decision]) -> Option<i64> {
         Decided::Paused => paused.or(Some(decision.at)),
         Decided::Resumed => None,
         _ => paused,
+    })
+}
+
+/// Since when nothing more of the run starts, in Unix milliseconds: it is paused, or it was stopped. The time of its load stands
+/// still since then.
+#[must_use]
+pub fn stands_still_since(decisions: &[Decision]) -> Option<i64> {
+    decisions.iter().fold(None, |since, decision| match decision.what {
+        Decided::Paused | Decided::Interrupted | Decided::Stopped { .. } | Decided::OutOfMoney { .. } => {
+            since.or(Some(decision.at))
+        }
+        Decided::Resumed => None,
+        _ => since,
     })
 }
 
@@ -211,6 +227,22 @@ mod tests {
 
     fn of(at: i64, what: Decided) -> Decision {
         Decision { at, load_micros: None, by: None, what }
+    }
+
+    #[test]
+    fn nothing_starts_from_the_first_stop_until_somebody_resumes_the_run() {
+        let reason = || String::new();
+        for what in [
+            Decided::Paused,
+            Decided::Interrupted,
+            Decided::Stopped { reason: reason(), objective: None },
+            Decided::OutOfMoney { reason: reason() },
+        ] {
+            let decisions =
+                [of(3, what), of(5, Decided::Restarted), of(7, Decided::Interrupted), of(9, Decided::Resumed)];
+            let since = [0, 1, 2, 3, 4].map(|many| stands_still_since(&decisions[..many]));
+            assert_eq!(since, [None, Some(3), Some(3), Some(3), None]);
+        }
     }
 
     #[test]

@@ -45,6 +45,46 @@ pub struct Runner {
     /// Of the coordinator and of its largest worker.
     #[serde(default)]
     pub memory: MemoryOverTime,
+    /// Whether workers had the slots that closed paces ask for.
+    #[serde(default)]
+    pub slots: SlotsHad,
+}
+
+/// How many conversations at once closed paces asked for, and how many the slots of all workers allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SlotsHad {
+    /// One when the load began, and one for each heartbeat of each worker.
+    pub samples: u64,
+    /// Those with fewer slots than were asked for.
+    pub short: u64,
+    /// Of the sample that lacked the most.
+    pub asked: u64,
+    pub had: u64,
+}
+
+impl SlotsHad {
+    pub fn add(&mut self, asked: u64, had: u64) {
+        self.samples += 1;
+        if had < asked {
+            self.short += 1;
+            if asked - had > self.asked - self.had {
+                (self.asked, self.had) = (asked, had);
+            }
+        }
+    }
+
+    /// Why the agent did not get the load of closed paces; `None` if it did.
+    #[must_use]
+    pub fn invalid(&self) -> Option<String> {
+        let allowed = (BAD_SHARE * self.samples as f64).max(1.0);
+        let Self { samples, short, asked, had } = self;
+        (*short as f64 > allowed).then(|| {
+            format!(
+                "the pace asked for {asked} conversations at once, and the workers had {had} slots, in {short} of {samples} measurements; \
+                 use more workers or a larger --slots"
+            )
+        })
+    }
 }
 
 impl Runner {
@@ -110,6 +150,21 @@ mod tests {
         (0..5).for_each(|_| runner.add(sample(70_000, 10), 0, 0));
         let expected = "event loops of workers were late by more than 50 ms in 5 of 5 measurements, 70 ms at most";
         assert_eq!(runner.invalid().as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn workers_without_the_slots_of_a_pace_make_a_load_invalid() {
+        let mut slots = SlotsHad::default();
+        slots.add(40, 0);
+        (0..9).for_each(|_| slots.add(40, 40));
+        assert_eq!((slots.short, slots.invalid()), (1, None), "the load began before all workers were there");
+        let mut slots = SlotsHad::default();
+        slots.add(40, 30);
+        slots.add(40, 20);
+        slots.add(0, 20);
+        let expected = "the pace asked for 40 conversations at once, and the workers had 20 slots, in 2 of 3 measurements; \
+                        use more workers or a larger --slots";
+        assert_eq!(slots.invalid().as_deref(), Some(expected));
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub use self::{
 use crate::{
     Blame, FailureKind, Trial,
     breakdown::Breakdown,
+    call::Spend,
     call_times::MergedCallTimes,
     goodput::Met,
     objectives::Objectives,
@@ -102,6 +103,12 @@ impl Tally {
             self.judges.add(judgment);
             self.custom_checks.add(judgment);
         }
+    }
+
+    /// What the conversations of the warm-up of a load used, in winning attempts; `None` without a load.
+    #[must_use]
+    pub fn warm_up_spend(&self) -> Option<&Spend> {
+        self.load.as_ref().map(|load| &load.warm_up_spend)
     }
 
     pub fn merge(&mut self, other: &Self) {

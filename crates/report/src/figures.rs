@@ -269,10 +269,10 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(count(number), text);
         }
-        let pace = |conversations, turns| pace(&Wall::of(60_000, conversations, turns, 0), conversations);
+        let pace = |conversations, turns| pace(&Wall::of(60_000, 0, conversations, turns, 0), conversations);
         assert_eq!(pace(1_200, 12_000).unwrap(), "1,200 conversations/min, 200 turns/s");
         assert_eq!(pace(0, 30).unwrap(), "0.50 turns/s");
-        assert_eq!(super::pace(&Wall::of(0, 1, 1, 0), 1), None);
+        assert_eq!(super::pace(&Wall::of(0, 0, 1, 1, 0), 1), None);
         assert_eq!(usd(0.01234), "$0.0123");
         assert_eq!(plural(1, "case", "cases"), "1 case");
     }

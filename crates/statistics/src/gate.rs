@@ -33,8 +33,8 @@ pub use odds::{Odds, Planned, least_passes, most_failing_passes, odds};
 pub use planned::{PlannedGate, and_rates, decide_all, planned_gates, required};
 pub use rates::{CaseParts, success_rate};
 
-/// A run has cases, and those in quarantine are none of the gates'.
-const NO_CASE: &str = "no case counts: all are in quarantine";
+/// A run has cases. Those in quarantine are none of the gates', and of a load those that were not played.
+const NO_CASE: &str = "no case counts: none was played, or all are in quarantine";
 /// The number of cases that a reason lists by name.
 const NAMED_CASES: usize = 3;
 
@@ -348,7 +348,7 @@ fn enough_evidence(allowed: f64, total: &Counts, planned: u64, out_of_quota: u64
     let few = missing < planned && share::allows(allowed, missing, planned);
     let verdict = if few && unplayed == 0 && out_of_quota == 0 { RunVerdict::Pass } else { RunVerdict::Inconclusive };
     let reason = match (planned, missing) {
-        (0, _) => "nothing was planned".to_owned(),
+        (0, _) => "no trial counts".to_owned(),
         (_, _) if unplayed == planned => format!("none of {} was played", trials(planned)),
         (_, 0) if total.agent_errors > 0 => {
             let all = if planned == 1 { "the only trial says".to_owned() } else { format!("all {planned} trials say") };

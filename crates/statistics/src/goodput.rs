@@ -19,7 +19,7 @@ pub fn figures(met: &Met) -> GoodputFigures {
 /// Of a whole run.
 #[must_use]
 pub fn of_run(limits: GoodputLimits, met: &Met, wall: Option<&Wall>) -> Goodput {
-    let seconds = wall.map(|wall| wall.duration_ms as f64 / 1_000.0).filter(|seconds| *seconds > 0.0);
+    let seconds = wall.map(|wall| wall.measured() as f64 / 1_000.0).filter(|seconds| *seconds > 0.0);
     Goodput {
         limits,
         figures: figures(met),

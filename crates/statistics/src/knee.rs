@@ -36,7 +36,7 @@ pub fn of(steps: &[LoadStep]) -> Result<Knee, String> {
     let (unit, load): (_, fn(&LoadStep) -> Option<f64>) = match (varies(|step| step.rate), varies(|step| step.slots)) {
         (true, false) => (KneeUnit::Rate, |step| step.rate),
         (false, true) => (KneeUnit::Slots, |step| step.slots),
-        (true, true) => return Err("rates and slots change both, so loads have no order".to_owned()),
+        (true, true) => return Err("rates and slots both change, so loads have no order".to_owned()),
         (false, false) => return Err("the load is the same all the time".to_owned()),
     };
     let level = |step: &LoadStep| {

@@ -123,6 +123,13 @@ impl NightRun {
     /// The state of a run that was played to its end.
     pub const WHOLE: RunState = RunState::Finished;
 
+    /// Whether gabfest itself stopped it, for another reason than money or a quota: its gates decide, as for a run that was
+    /// played to its end.
+    #[must_use]
+    pub fn stopped_by_itself(&self) -> bool {
+        stopped_by_itself(self.state, self.exit_code)
+    }
+
     /// Whether the run counts as a night: it was played to its end, and not under a load.
     #[must_use]
     pub fn is_night(&self) -> bool {
@@ -252,6 +259,12 @@ impl NightCell {
         let parts = [Some(&self.title), variant, self.cell.persona.as_ref()];
         parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" / ")
     }
+}
+
+/// [`NightRun::stopped_by_itself`]
+#[must_use]
+pub fn stopped_by_itself(state: RunState, exit_code: u8) -> bool {
+    state == RunState::Interrupted && matches!(exit_code, 0 | 1 | 3)
 }
 
 /// The name of an agent in the history.

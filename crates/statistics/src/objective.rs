@@ -35,12 +35,40 @@ pub enum When {
     Over,
 }
 
+/// What the calls of a run used.
+#[derive(Debug, Clone, Copy)]
+pub struct Used<'a> {
+    /// In all attempts, and in the preflight.
+    pub all: &'a Spend,
+    /// Those of `all` that conversations of the warm-up of a load used, in winning attempts; `None` without a load.
+    pub warm_up: Option<&'a Spend>,
+}
+
+impl<'a> From<&'a Spend> for Used<'a> {
+    fn from(all: &'a Spend) -> Self {
+        Self { all, warm_up: None }
+    }
+}
+
+impl Used<'_> {
+    /// `of` all, without that of the warm-up.
+    fn measured(self, of: impl Fn(&Spend) -> u64) -> u64 {
+        of(self.all).saturating_sub(self.warm_up.map_or(0, of))
+    }
+}
+
 /// A gate for each objective. `stopped`: the texts of those that stopped the run, with the reasons.
 #[must_use]
-pub fn gates(objectives: &Objectives, spend: &Spend, when: When, stopped: &[(String, String)]) -> Vec<Gate> {
+pub fn gates<'a>(
+    objectives: &Objectives,
+    used: impl Into<Used<'a>>,
+    when: When,
+    stopped: &[(String, String)],
+) -> Vec<Gate> {
+    let used = used.into();
     let gate = |(watched, sums): (&Watched, &Sums)| {
         let name = watched.objective.to_string();
-        let (mut verdict, mut reason) = judged(watched, sums, spend, when, objectives.end_micros());
+        let (mut verdict, mut reason) = judged(watched, sums, used, when, objectives.end_micros());
         if let Some((_, why)) = stopped.iter().find(|(objective, _)| *objective == name) {
             (verdict, reason) = (RunVerdict::Fail, format!("it stopped the run: {why}; in the end: {reason}"));
         }
@@ -51,23 +79,24 @@ pub fn gates(objectives: &Objectives, spend: &Spend, when: When, stopped: &[(Str
 
 /// The first objective with `abort` that is broken by now, and why. `stopped` ones do not stop the run again.
 #[must_use]
-pub fn breaks(
+pub fn breaks<'a>(
     objectives: &Objectives,
-    spend: &Spend,
+    used: impl Into<Used<'a>>,
     elapsed_micros: u64,
     stopped: &BTreeSet<String>,
 ) -> Option<(String, String)> {
+    let used = used.into();
     let aborts = objectives.iter().filter(|(watched, _)| watched.objective.abort);
     aborts.map(|(watched, sums)| (watched.objective.to_string(), watched, sums)).find_map(|(name, watched, sums)| {
         if stopped.contains(&name) {
             return None;
         }
-        let (verdict, reason) = judged(watched, sums, spend, When::Playing(elapsed_micros), objectives.end_micros());
+        let (verdict, reason) = judged(watched, sums, used, When::Playing(elapsed_micros), objectives.end_micros());
         (verdict == RunVerdict::Fail).then_some((name, reason))
     })
 }
 
-fn judged(watched: &Watched, sums: &Sums, spend: &Spend, when: When, end_micros: u64) -> (RunVerdict, String) {
+fn judged(watched: &Watched, sums: &Sums, used: Used<'_>, when: When, end_micros: u64) -> (RunVerdict, String) {
     let objective = &watched.objective;
     if watched.selection.is_in_quarantine() {
         return (RunVerdict::Pass, "all its cases are in quarantine, so nothing depends on it".to_owned());
@@ -83,7 +112,7 @@ fn judged(watched: &Watched, sums: &Sums, spend: &Spend, when: When, end_micros:
     }
     let mut cell = sums.cells.get(&0).copied().unwrap_or_default();
     if watched.selection.is_all() {
-        count_all_attempts(&mut cell, objective.figure, spend);
+        count_all_attempts(&mut cell, objective.figure, used);
     }
     let found = of_cell(objective, &cell, when == When::Over, false);
     let value = match objective.figure {
@@ -104,21 +133,25 @@ fn judged(watched: &Watched, sums: &Sums, spend: &Spend, when: When, end_micros:
     (found.verdict, format!("{value}, required {}", required(objective)))
 }
 
-/// Money and tokens count in all attempts and in the preflight.
-fn count_all_attempts(cell: &mut Cell, figure: Figure, spend: &Spend) {
+/// Money and tokens count in all attempts and in the preflight. What is divided by conversations leaves those of the warm-up out
+/// of both.
+fn count_all_attempts(cell: &mut Cell, figure: Figure, used: Used<'_>) {
+    let cost = |spend: &Spend| u64::try_from(spend.cost().0).unwrap_or(0);
+    let tokens = |spend: &Spend| {
+        let tokens = spend.of(Role::Agent).tokens;
+        tokens.input.saturating_add(tokens.output)
+    };
     match figure {
-        Figure::Cost | Figure::CostPer(_) => {
-            cell.sum = u128::try_from(spend.cost().0).unwrap_or(0);
-            cell.marked = spend.unpriced_calls();
+        Figure::Cost => (cell.sum, cell.marked) = (u128::from(cost(used.all)), used.all.unpriced_calls()),
+        Figure::CostPer(_) => {
+            (cell.sum, cell.marked) = (u128::from(used.measured(cost)), used.measured(Spend::unpriced_calls));
         }
-        Figure::Count(Count::Tokens) | Figure::TokensPerConversation => {
-            let tokens = spend.of(Role::Agent).tokens;
-            cell.sum = u128::from(tokens.input) + u128::from(tokens.output);
-        }
+        Figure::Count(Count::Tokens) => cell.sum = u128::from(tokens(used.all)),
+        Figure::TokensPerConversation => cell.sum = u128::from(used.measured(tokens)),
         Figure::Time { .. } | Figure::Share(_) | Figure::Count(_) => {}
     }
     if matches!(figure, Figure::Cost | Figure::Count(Count::Tokens)) {
-        cell.samples = spend.lines.values().map(|line| line.calls).sum();
+        cell.samples = used.all.lines.values().map(|line| line.calls).sum();
     }
 }
 

@@ -13,6 +13,10 @@ use crate::{
 /// The most that wait. At 2,000 a second they last for the 4 s that a coordinator leases ahead.
 const MOST: usize = 8_192;
 
+/// Why an arrival is dropped.
+const NO_SLOT: &str = "no slot was free in time";
+const CAME_LATE: &str = "no worker got it in time: the coordinator was away, or no worker was there";
+
 /// A trial that waits. Its ticket is made when it starts: tickets of a whole lease would delay the starts that are due
 /// meanwhile by milliseconds.
 #[derive(Debug)]
@@ -21,12 +25,14 @@ pub(super) struct Arrival {
     /// Their plan has this trial.
     pub(super) scripts: Arc<CompiledScenarios>,
     pub(super) timing: Timing,
+    /// When the worker got it.
+    pub(super) came: Instant,
 }
 
 impl Arrival {
     pub(super) fn ticket(self) -> Ticket {
-        let Self { attempt, scripts, timing } = self;
-        let trial = scripts.plan().trial(attempt.trial).expect("trials of a lease are in its plan");
+        let Self { attempt, scripts, timing, .. } = self;
+        let trial = scripts.trial(attempt.trial).expect("trials of a lease are in its plan");
         Ticket { timing: Some(Box::new(timing)), ..Ticket::new(attempt, trial, scripts) }
     }
 }
@@ -71,11 +77,13 @@ impl Arrivals {
         Some(entry.remove().ticket())
     }
 
-    /// Removes an arrival that has waited too long for a slot.
-    pub(super) fn take_expired(&mut self, now: Instant) -> Option<Ticket> {
+    /// Removes an arrival that is not played, since it would start too late, with the reason.
+    pub(super) fn take_expired(&mut self, now: Instant) -> Option<(Ticket, &'static str)> {
         let entry = self.waiting.first_entry()?;
-        let expired = entry.get().timing.drops_at.is_some_and(|drops_at| drops_at < now);
-        expired.then(|| entry.remove().ticket())
+        let Arrival { timing, came, .. } = entry.get();
+        let drops_at = timing.drops_at.filter(|drops_at| *drops_at < now)?;
+        let why = if *came <= drops_at { NO_SLOT } else { CAME_LATE };
+        Some((entry.remove().ticket(), why))
     }
 
     /// When the next one starts, or is dropped where no slot is free.
@@ -110,6 +118,10 @@ mod tests {
 
     /// Of a plan with ten trials, which are due a second apart. Numbers beyond have no ticket.
     fn waiting(numbers: &[u64], began: Instant) -> Arrivals {
+        came(numbers, began, began)
+    }
+
+    fn came(numbers: &[u64], began: Instant, came: Instant) -> Arrivals {
         let plan = fakes::plan(&fakes::scenario(json!([{ "input": "hello" }]), json!({})), 10);
         let scripts = Arc::new(CompiledScenarios::new(plan));
         let mut arrivals = Arrivals::default();
@@ -117,7 +129,7 @@ mod tests {
             let due = began + Duration::from_secs(*number);
             let timing = Timing { load_began: began, due: Some(due), drops_at: Some(due + Duration::from_secs(1)) };
             let attempt = Attempt { run: RunId::new("r"), trial: *number, epoch: 1 };
-            arrivals.add(due, Arrival { attempt, scripts: Arc::clone(&scripts), timing });
+            arrivals.add(due, Arrival { attempt, scripts: Arc::clone(&scripts), timing, came });
         }
         arrivals
     }
@@ -133,8 +145,10 @@ mod tests {
         assert_eq!((ticket.attempt.trial, ticket.timing.as_ref().and_then(|timing| timing.due)), (1, Some(at(1))));
         assert!(arrivals.take_due(at(2)).is_none());
         assert!(arrivals.take_expired(at(4)).is_none(), "it may wait for a second");
-        let late = arrivals.take_expired(at(5)).expect("its time is over");
-        assert_eq!(late.attempt.trial, 3);
+        let (late, why) = arrivals.take_expired(at(5)).expect("its time is over");
+        assert_eq!((late.attempt.trial, why), (3, NO_SLOT));
+        let (_, why) = came(&[3], began, at(5)).take_expired(at(5)).expect("its time is over");
+        assert_eq!(why, CAME_LATE, "a free slot would not have helped");
         assert_eq!((arrivals.next_at(true), arrivals.room()), (Some(at(99)), MOST as u32 - 1));
         // What is given back needs no ticket.
         assert_eq!(arrivals.take_all().map(|attempt| attempt.trial).collect::<Vec<_>>(), [99]);

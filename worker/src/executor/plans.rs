@@ -18,7 +18,6 @@ pub(super) struct Plans(BTreeMap<Digest, KnownPlan>);
 
 #[derive(Debug)]
 pub(super) struct KnownPlan {
-    pub(super) plan: Arc<Plan>,
     pub(super) scripts: Arc<CompiledScenarios>,
     /// Of a plan with a load.
     pub(super) schedule: Option<Schedule>,
@@ -40,9 +39,9 @@ impl Plans {
             // Each held trial has a handle to its plan's scripts.
             self.0.retain(|_, known| Arc::strong_count(&known.scripts) > 1);
         }
-        let (schedule, plan) = (plan.schedule(), Arc::new(plan));
-        let scripts = Arc::new(CompiledScenarios::new(Arc::clone(&plan)));
-        self.0.insert(digest, KnownPlan { plan, scripts, schedule, changed: None });
+        let schedule = plan.schedule();
+        let scripts = Arc::new(CompiledScenarios::new(Arc::new(plan)));
+        self.0.insert(digest, KnownPlan { scripts, schedule, changed: None });
     }
 
     #[cfg(test)]

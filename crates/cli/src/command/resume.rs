@@ -72,7 +72,6 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
     }
     let folder = RunFolder::find(&args.run)?;
     let read = settings::read(&args.config, false)?;
-    let slots = assemble::slots(&read, &args.capacity);
     let interrupts = Interrupts::listen();
     let store = embedded::open(&folder.store()).await?;
     let stored = embedded::only_run(&store).await?;
@@ -96,6 +95,7 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
     if args.max_cost.flag().is_some() {
         budget::check(&plan.agents, &read)?;
     }
+    let slots = assemble::slots_for(&plan, &read, &args.capacity)?;
     descriptors::check(&read.settings, plan.agents.iter().map(String::as_str), slots)?;
     // The plan may name agents by address; they are as trustworthy as when the run started here.
     let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();

@@ -77,6 +77,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let read = settings::read(&args.config, args.selection.strict)?;
     let slots = assemble::slots(&read, &args.capacity);
     let plan = plan::build(&args.selection, &read, plan::Player::ThisProcess, slots)?;
+    let slots = assemble::slots_for(&plan, &read, &args.capacity)?;
     let max_cost = args.max_cost.or_settings(&read.settings);
     if max_cost.is_some() {
         budget::check(&plan.agents, &read)?;

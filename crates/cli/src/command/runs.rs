@@ -166,7 +166,10 @@ impl Run {
         let took = run.duration_ms.and_then(|millis| i64::try_from(millis).ok()).map(TimeDelta::milliseconds);
         let ended = began.zip(took).map(|(began, took)| (began + took).to_rfc3339());
         let report = json!({
-            "run": { "id": run.id, "name": run.name, "state": run.state, "started_at": run.started_at, "ended_at": ended },
+            "run": {
+                "id": run.id, "name": run.name, "state": run.state, "started_at": run.started_at, "ended_at": ended,
+                "stopped": run.stopped_by_itself().then_some(""),
+            },
             "verdict": run.verdict,
             "summary": { "success_rate": run.success_rate, "trials": run.trials },
         });
@@ -180,7 +183,11 @@ impl Run {
         };
         let text = |path: &str| report.pointer(path).and_then(Value::as_str).unwrap_or(NONE).to_owned();
         let state = text("/run/state");
-        let verdict = if state == "finished" { text("/verdict") } else { state };
+        // Nobody interrupted a run that gabfest itself stopped, so its verdict counts.
+        let by_itself = state == "interrupted" && report.pointer("/run/stopped").is_some_and(Value::is_string);
+        let out_of_money = report.pointer("/summary/budget/used_up").or(report.pointer("/run/exhausted"));
+        let is_judged = state == "finished" || by_itself && out_of_money.and_then(Value::as_bool) != Some(true);
+        let verdict = if is_judged { text("/verdict") } else { state };
         let rate = report.pointer("/summary/success_rate/estimate").and_then(Value::as_f64);
         let trials = report.pointer("/summary/trials/planned").and_then(Value::as_u64);
         let ended = time(report, "/run/ended_at");

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use proto::v1;
 
 use crate::{
+    args::{SLOTS, whole},
     client,
     exit::{Exit, usage},
     remote, stdout,
@@ -14,7 +15,7 @@ pub(crate) struct Args {
     /// The run's id
     run: String,
     /// Conversations at once; running ones are played to their end
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = whole::<u32>(u64::from(*SLOTS.start())..=u64::from(*SLOTS.end())))]
     slots: u32,
     /// Only this group of the load; without it, each group that plays in slots gets as many
     #[arg(long, value_name = "NAME")]

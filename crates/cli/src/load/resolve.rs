@@ -5,7 +5,10 @@ mod inherited;
 
 use std::path::Path;
 
-use scenario::load::{self, Choice, GroupChoice, Profile, Spacing, Stage, USUAL_DROP_AFTER_MICROS};
+use scenario::{
+    load::{self, Choice, GroupChoice, Profile, Spacing, Stage, USUAL_DROP_AFTER_MICROS},
+    time,
+};
 use serde_json::Value;
 
 use self::{
@@ -62,8 +65,18 @@ pub(crate) fn choice(name: &str, pace: &Pace, folder: &Path) -> Found<Choice> {
     let micros = |span: Option<Span>| span.map(|span| span.micros);
     let warm_up_micros = micros(pace.warm_up).unwrap_or(0);
     let last = groups.iter().map(|group| ends_micros(&group.pace)).max().flatten();
-    if last.is_some_and(|last| warm_up_micros >= last) {
-        return fault("warm_up", "is as long as the load, so nothing is left for the figures");
+    if let Some(last) = last.filter(|last| warm_up_micros >= *last) {
+        let (warm_up, last) = (time::show(warm_up_micros), time::show(last));
+        return fault("warm_up", format!("is {warm_up}, and starts end after {last}: nothing is left for the figures"));
+    }
+    if micros(pace.drop_after) == Some(0) {
+        let usual = time::show(USUAL_DROP_AFTER_MICROS);
+        return fault(
+            "drop_after",
+            format!(
+                "is 0, and every start takes some microseconds: all would be dropped\nhint: without `drop_after`, a start waits {usual} for a free slot"
+            ),
+        );
     }
     let drop_after_micros = micros(pace.drop_after).unwrap_or(USUAL_DROP_AFTER_MICROS);
     Ok(Choice { groups, warm_up_micros, drop_after_micros, search })
@@ -199,7 +212,10 @@ fn arrivals(written: &Pace) -> Found<load::Pace> {
             return fault("arrivals", "needs `burstiness`\nhint: 1 is `poisson`, 0.25 comes in bursts");
         }
         (Some(Arrivals::Even | Arrivals::Poisson), Some(_)) => {
-            return fault("burstiness", "is the shape of `arrivals: gamma`");
+            return fault(
+                "burstiness",
+                "goes with `arrivals: gamma`, whose shape it is\nhint: write `arrivals: gamma`, or leave `burstiness` out",
+            );
         }
     };
     if let Some(search) = search::search(written, &keys(written))? {

@@ -48,10 +48,10 @@ fn flags_that_do_not_go_together_are_refused() {
     place.write("a.scenario.yaml", &scenario("a", "{tags: [often]}"));
     place.write(
         "gabfest.yaml",
-        "load:\n  night: {rate: 5/s, duration: 1m, tags: [oftn]}\n  search: {rate: 5/s, search: {to: 9/s}}\n",
+        "load:\n  night: {rate: 5/s, duration: 1m, tags: [oftn]}\n  search: {rate: 5/s, search: {to: 9/s}}\n  crowd: {slots: 40, duration: 1s}\n",
     );
     for (args, expected) in [
-        (&["--pace", "nigt"][..], "the settings define night"),
+        (&["--pace", "nigt"][..], "the settings define crowd, night"),
         (&["--pace", "night"], "did you mean `often`?"),
         (&["--pace", "search"], "a search needs an objective without a filter"),
         (&["--pace", "search", "--objective", "pass_rate >= 100%"], "no number of conversations proves 100 %"),
@@ -60,7 +60,9 @@ fn flags_that_do_not_go_together_are_refused() {
         (&["--rate", "fast", "--duration", "1m"], "expected a rate such as 5/s"),
         (&["--rate", "5/s", "--duration", "5"], "expected a time such as 500ms"),
         (&["--rate", "5/s", "--duration", "1m", "-n", "3"], "cannot be used with"),
-        (&["--rate", "5/s", "--duration", "1m", "--warm-up", "1m"], "--warm-up is as long as the load"),
+        (&["--rate", "5/s", "--duration", "1m", "--warm-up", "1m"], "--warm-up is 1m, and starts end after 1m"),
+        (&["--pace", "crowd", "--slots", "39"], "plays up to 40 conversations at once, and --slots allows 39"),
+        (&["--pace", "crowd", "--slots", "39"], "hint: allow 40"),
         (&["--warm-up", "1m"], "--warm-up is a part of a load"),
         (&["--rate", "5/s", "--duration", "31d"], "at most 10000000 are allowed"),
     ] {

@@ -21,7 +21,7 @@ pub struct Load {
     /// Those of `sent` that were leased to a worker again: theirs was lost, whether they had begun or not, or their attempt broke.
     /// They count for quality and not for latency.
     pub rescheduled: u64,
-    /// Those of all that belong to the warm-up: no figure but these has them.
+    /// Those of all that belong to the warm-up. Apart from these counts, only the cost and the tokens of the run have them.
     pub warm_up: u64,
     /// How much later than its time each arrival started, first attempts after the warm-up; `null` without arrivals.
     pub late: Option<Quantiles>,
@@ -107,7 +107,7 @@ pub struct LoadSlice {
     pub from_seconds: u64,
     /// Starts that were due in it, and conversations that began in slots in it.
     pub offered: u64,
-    /// Conversations that started in it, first attempts only.
+    /// Conversations that started in it; of one that was leased again, the attempt that counts.
     pub started: u64,
     /// Arrivals that were due in it and were dropped.
     pub dropped: u64,

@@ -104,25 +104,38 @@ pub struct Gate {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wall {
     pub duration_ms: u64,
-    /// Of the conversations and turns of `summary`; `null` where the run took no time.
+    /// `duration_ms` without the warm-up of a load: what the rates divide by. Absent without a warm-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_ms: Option<u64>,
+    /// Of the conversations and turns of `summary`; `null` where nothing was measured.
     pub conversations_per_minute: Option<f64>,
     pub turns_per_second: Option<f64>,
-    /// What agents wrote, in winning attempts and lost ones; `null` where the run took no time.
+    /// What agents wrote, in winning attempts and lost ones, without the conversations of a warm-up; `null` where nothing was
+    /// measured.
     #[serde(default)]
     pub output_tokens_per_second: Option<f64>,
 }
 
 impl Wall {
+    /// `warm_up_ms`: how long the warm-up of a load took; 0 without one.
     #[must_use]
-    pub fn of(duration_ms: u64, conversations: u64, turns: u64, output_tokens: u64) -> Self {
+    pub fn of(duration_ms: u64, warm_up_ms: u64, conversations: u64, turns: u64, output_tokens: u64) -> Self {
+        let measured_ms = duration_ms.saturating_sub(warm_up_ms);
         let per = |number: u64, millis: f64| {
-            (duration_ms > 0).then(|| (number as f64 * millis / duration_ms as f64 * 100.0).round() / 100.0)
+            (measured_ms > 0).then(|| (number as f64 * millis / measured_ms as f64 * 100.0).round() / 100.0)
         };
         Self {
             duration_ms,
+            measured_ms: (warm_up_ms > 0).then_some(measured_ms),
             conversations_per_minute: per(conversations, 60_000.0),
             turns_per_second: per(turns, 1_000.0),
             output_tokens_per_second: per(output_tokens, 1_000.0),
         }
+    }
+
+    /// What rates divide by, in milliseconds.
+    #[must_use]
+    pub fn measured(&self) -> u64 {
+        self.measured_ms.unwrap_or(self.duration_ms)
     }
 }

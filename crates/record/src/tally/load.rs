@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use scenario::load::{Lane, Schedule, Step, lane_and_local};
 
 use super::Counts;
-use crate::{FailureKind, Trial, Usd, histogram::Histogram};
+use crate::{FailureKind, Trial, Usd, call::Spend, histogram::Histogram};
 
 /// The number of time slices of a load, at most, roughly.
 const SLICES: u32 = 60;
@@ -25,6 +25,8 @@ pub struct LoadTally {
     pub slices: BTreeMap<u64, SliceCounts>,
     /// By the number of the step.
     pub by_step: BTreeMap<usize, StepTally>,
+    /// Of the conversations of the warm-up, winning attempts.
+    pub warm_up_spend: Spend,
 }
 
 /// The conversations that were due in a step, or began in a slot in it.
@@ -69,7 +71,7 @@ pub struct LaneCounts {
 /// Starts in a stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SliceCounts {
-    /// First attempts that started in it, in all groups.
+    /// Conversations that started in it, in all groups; of one that was leased again, the attempt that counts.
     pub started: u64,
     /// Those of `started` that a slot started, which no time had offered before.
     pub in_slots: u64,
@@ -101,6 +103,7 @@ impl LoadTally {
             late: Histogram::default(),
             slices: BTreeMap::new(),
             by_step: BTreeMap::new(),
+            warm_up_spend: Spend::default(),
         }
     }
 
@@ -167,12 +170,12 @@ impl LoadTally {
         }
         // Without arrivals, nothing is offered over time.
         let has_arrivals = self.schedule.lanes().iter().any(Lane::is_open);
-        if let Some(start) = trial.start.filter(|_| !rescheduled && has_arrivals) {
+        if let Some(start) = trial.start.filter(|_| has_arrivals) {
             let slice = self.slice_of(Duration::from_micros(start.at_micros));
             let counts = self.slices.entry(slice).or_default();
             counts.started += 1;
             counts.in_slots += u64::from(open.is_none());
-            if open.is_some() && !warm_up {
+            if open.is_some() && !warm_up && !rescheduled {
                 self.late.record(start.late_micros);
             }
         }
@@ -189,6 +192,9 @@ impl LoadTally {
         lane.warm_up += u64::from(warm_up);
         lane.dropped_in_warm_up += u64::from(dropped && warm_up);
         lane.apart += u64::from(dropped || warm_up);
+        if warm_up {
+            self.warm_up_spend.add(&trial.spend);
+        }
         match () {
             () if warm_up => Counted::Apart,
             () if dropped => Counted::Dropped,
@@ -212,6 +218,7 @@ impl LoadTally {
         for (step, tally) in &other.by_step {
             self.by_step.entry(*step).or_default().merge(tally);
         }
+        self.warm_up_spend.add(&other.warm_up_spend);
     }
 }
 

@@ -64,6 +64,10 @@ fn decided_event(decision: &RunDecision, paused: &mut Option<u64>) -> Event {
             paused.get_or_insert(decision.after_ms);
             ("paused".to_owned(), is("paused"))
         }
+        Decided::Interrupted => {
+            paused.get_or_insert(decision.after_ms);
+            ("somebody stopped the run: what was running ended, and nothing more started".to_owned(), is("stopped"))
+        }
         Decided::Resumed => match paused.take() {
             Some(since) => (format!("resumed, {} later", millis(decision.after_ms.saturating_sub(since) as f64)), None),
             None => ("resumed".to_owned(), is("resumed")),

@@ -50,14 +50,17 @@ fn groups(load: &Load) -> Block {
 fn remarks(load: &Load) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(late) = load.late.filter(|late| late.count > 0) {
-        let [p50, p99, max] = [millis(late.p50_ms), percentile(late.p99_ms), millis(late.max_ms)];
-        lines.push(format!("starts were late by {p50} (p50), {p99} (p99), {max} at most"));
+        let [p50, max] = [late.p50_ms, late.max_ms].map(millis);
+        lines.push(match late.p99_ms {
+            Some(p99) => format!("starts were late by {p50} (p50), {} (p99) and {max} at most", millis(p99)),
+            None => format!("starts were late by {p50} (p50) and {max} at most; they are too few for a p99"),
+        });
     }
     if let Some(runner) = &load.runner {
         let (cpu, delay) = (runner.max_cpu_permille / 10, millis(runner.max_delay_micros as f64 / 1_000.0));
         let open = match runner.max_descriptors {
             0 => String::new(),
-            most => format!("; one had {} files and connections open at most", count(most.into())),
+            most => format!("; at most {} files and connections were open in one of them", count(most.into())),
         };
         lines.push(format!(
             "workers used {cpu} % of their cores at most, and their event loops were late by {delay} at most{open}"
@@ -70,7 +73,10 @@ fn remarks(load: &Load) -> Vec<String> {
         ));
     }
     if load.warm_up > 0 {
-        lines.push(format!("{} belong to the warm-up; all other figures leave them out", count(load.warm_up)));
+        lines.push(format!(
+            "{} belong to the warm-up: only the cost and the tokens of the run count them",
+            count(load.warm_up)
+        ));
     }
     lines
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use record::{Verdict, summary::RunState};
 use statistics::{
     ledger::{BROKEN_TO, Belief, STABLE_FROM, State},
+    nights,
     trends::{CasePoint, Course, Figures, RunPoint, Trends},
 };
 
@@ -228,7 +229,9 @@ fn percent_or_0(share: f64) -> String {
 }
 
 fn run_row(run: &RunPoint) -> Row {
+    let stopped = nights::stopped_by_itself(run.state, run.exit_code);
     let state = match run.state {
+        _ if stopped => run.verdict.name(),
         RunState::Finished => run.verdict.name(),
         RunState::Running => "running",
         RunState::Interrupted => "interrupted",
@@ -236,7 +239,8 @@ fn run_row(run: &RunPoint) -> Row {
     };
     let load = (run.state == RunState::Finished && !run.is_night).then(|| "load".to_owned());
     let decided = run.decided_early.then(|| "decided early".to_owned());
-    let remarks = [load, decided, run.other_cases.then(|| "other cases".to_owned())];
+    let stopped = stopped.then(|| "gabfest stopped it".to_owned());
+    let remarks = [load, decided, stopped, run.other_cases.then(|| "other cases".to_owned())];
     [
         when(&run.started_at),
         Cell::text(&run.run),

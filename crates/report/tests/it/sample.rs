@@ -496,7 +496,7 @@ fn summary(name: &str, cells: &[Cell], trials: &[(Trial, Vec<Turn>)]) -> Summary
                 .collect(),
         },
         cases,
-        wall: Some(Wall::of(271_000, tally.conversations, tally.turns, spend.of(Role::Agent).tokens.output)),
+        wall: Some(Wall::of(271_000, 0, tally.conversations, tally.turns, spend.of(Role::Agent).tokens.output)),
         by_agent: vec![AgentSummary { agent: "mock".to_owned(), figures: figures(trials, &|_| true) }],
         by_scenario: by_scenario.collect(),
         by_persona: by_persona.collect(),

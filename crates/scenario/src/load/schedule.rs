@@ -139,6 +139,21 @@ impl Schedule {
         self.lanes.iter().try_fold(0_u64, |sum, lane| sum.checked_add(lane.count()?))
     }
 
+    /// How many conversations the closed paces ask for at a time, all lanes together.
+    #[must_use]
+    pub fn slots_at(&self, time: Duration) -> u64 {
+        self.lanes.iter().map(|lane| lane.asked_at(time)).sum()
+    }
+
+    /// The most conversations at once that the closed paces ask for.
+    #[must_use]
+    pub fn most_slots(&self) -> u64 {
+        // Between two marks all lanes are straight lines.
+        let marks = self.lanes.iter().filter(|lane| !lane.is_open()).flat_map(Lane::marks);
+        let times = marks.flat_map(|mark| [mark.saturating_sub(1), mark]).chain([0]);
+        times.map(|time| self.slots_at(Duration::from_micros(time))).max().unwrap_or(0)
+    }
+
     /// When the last lane starts nothing any more; `None`: only the number of its trials ends a lane.
     #[must_use]
     pub fn ends(&self) -> Option<Duration> {
@@ -357,6 +372,12 @@ impl Lane {
                 (due(end) - due(begin)) as f64 / seconds
             }
         }
+    }
+
+    /// How many conversations it asks for at a time: none of an open pace, and never more than it has.
+    fn asked_at(&self, time: Duration) -> u64 {
+        let slots = self.slots_at(time).map_or(0, u64::from);
+        self.count().map_or(slots, |count| slots.min(count))
     }
 
     /// How many conversations run at once at a time; `None`: arrivals take any free slot.

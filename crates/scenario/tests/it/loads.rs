@@ -389,6 +389,25 @@ fn load(mixes: Vec<Vec<Share>>) -> Load {
 }
 
 #[test]
+fn closed_groups_ask_for_as_many_slots_as_their_paces_say() {
+    let slots = |stages: &[(f64, f64, f64)], trials| {
+        let slots = profile(stages);
+        Pace::Slots { ends_micros: Some(slots.micros()), slots, trials }
+    };
+    let open = Pace::Arrivals { spacing: Spacing::Even, rate: profile(&[(60.0, 9.0, 9.0)]) };
+    // 2 slots and then 10 down to 4, beside 5 slots for three conversations.
+    let paces = [slots(&[(10.0, 2.0, 2.0), (10.0, 10.0, 4.0)], None), open, slots(&[(30.0, 5.0, 5.0)], Some(3))];
+    let mut whole = load(vec![vec![share(0, 1, None)]; 3]);
+    for (group, pace) in whole.groups.iter_mut().zip(paces) {
+        group.pace = pace;
+    }
+    let schedule = plan_of(1, 4, whole).schedule().expect("it has a load");
+    let asked = [0, 9, 10, 15, 20, 29, 30].map(|second| schedule.slots_at(Duration::from_secs(second)));
+    assert_eq!(asked, [5, 5, 13, 10, 3, 3, 0]);
+    assert_eq!(schedule.most_slots(), 13);
+}
+
+#[test]
 fn every_block_has_the_exact_weights_and_cases_take_turns() {
     let plan = plan_of(3, 4, load(vec![vec![share(0, 5, None), share(1, 2, Some(vec![0, 3])), share(2, 1, None)]]));
     let drawn: Vec<Trial> = (0..8 * 40).map(|number| plan.trial(number).expect("a trial")).collect();

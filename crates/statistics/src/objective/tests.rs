@@ -1,4 +1,4 @@
-use record::{Role, Trial, Usd, Verdict, call::SpendLine, trial::TurnLatency};
+use record::{Role, Tokens, Trial, Usd, Verdict, call::SpendLine, trial::TurnLatency};
 use scenario::{CaseId, TrialId, objective::Selection};
 
 use super::*;
@@ -116,6 +116,33 @@ fn counts_and_costs_only_grow_while_the_run_plays() {
     assert_eq!([spent(19.5, 1, "cost < 20", over), spent(20.0, 1, "cost < 20", over)], [Inconclusive, Fail]);
     assert_eq!(spent(20.0, 0, "cost < 20", When::Playing(1)), Fail);
     assert_eq!(spent(1.0, 0, "cost < 20", When::Playing(1)), Inconclusive);
+}
+
+#[test]
+fn what_is_for_each_conversation_leaves_the_warm_up_out() {
+    let spend = |calls: u64| {
+        let mut spend = Spend::default();
+        let tokens = Tokens { input: 20 * calls, output: 10 * calls, ..Tokens::default() };
+        let cost = Usd(i64::try_from(calls).expect("few") * 1_000_000_000);
+        spend.add_line(Role::Agent, "m", SpendLine { calls, tokens, cost, ..SpendLine::default() });
+        spend
+    };
+    let (all, warm_up) = (spend(10), spend(6));
+    let reason = |text: &str, used: Used<'_>| {
+        let [gate] = gates(&fold(text, turns(2, 100)), used, When::Over, &[]).try_into().expect("one");
+        gate.reason
+    };
+    for (text, with, without) in [
+        ("tokens_per_conversation < 99", "150", "60.0"),
+        ("cost_per_conversation < 9", "5.0000", "2.0000"),
+        ("cost_per_pass < 9", "5.0000", "2.0000"),
+        ("cost < 99", "10.0000", "10.0000"),
+        ("tokens < 999", "300", "300"),
+    ] {
+        let starts = |reason: String, figure: &str| assert!(reason.starts_with(figure), "{text}: {reason}");
+        starts(reason(text, Used::from(&all)), with);
+        starts(reason(text, Used { all: &all, warm_up: Some(&warm_up) }), without);
+    }
 }
 
 #[test]

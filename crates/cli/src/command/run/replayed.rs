@@ -33,6 +33,7 @@ pub(super) async fn run(args: Args, recorded: &str) -> anyhow::Result<Exit> {
 async fn replay_of(mut args: Args, read: &settings::Read, source: &mut RecordedRun) -> anyhow::Result<Exit> {
     let slots = assemble::slots(read, &args.capacity);
     let plan = plan_of(&mut args, read, source, slots)?;
+    let slots = assemble::slots_for(&plan, read, &args.capacity)?;
     let tape = replay::tape(source, &args.calls).await?;
     let addresses: Vec<String> = plan.agents.iter().filter(|name| plan::is_address(name)).cloned().collect();
     let resources = assemble::resources_on(&tape, read, &addresses, &args.capacity, None).await?;

@@ -123,6 +123,12 @@ impl Heights<'_> {
         if self.written.spawn_rate.is_some() {
             return fault("spawn_rate", "does not go with `stages`");
         }
+        if self.written.stages.iter().all(|stage| stage.duration.micros == 0) {
+            return fault(
+                "stages",
+                "take no time: nothing would start\nhint: write `stages: [{ target: 10/s, duration: 5m }]`",
+            );
+        }
         let mut from = first;
         for stage in &self.written.stages {
             let to = self.height(stage.target, "stages")?;

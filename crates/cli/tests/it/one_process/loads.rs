@@ -5,6 +5,7 @@ use std::time::Duration;
 use proto::v1::RunState;
 use record::{
     FailureKind, Trial, Verdict,
+    decision::Decided,
     summary::{DriftName, RunVerdict},
 };
 use scenario::{
@@ -252,6 +253,58 @@ async fn slots_play_until_the_time_of_their_lane_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_load_that_is_stopped_goes_on_where_it_was() {
+    let mut house = House::open().await;
+    let worker = house.hire_counted(&Default::default(), 100, &Asked::default());
+    let run = house.submit(&load(even(10.0, 20))).await;
+    sleep(Duration::from_secs(8)).await;
+    // Ten starts are due in the second in which running conversations end.
+    house.cancel(&run, true).await;
+    assert_eq!(house.followed(&run).await.state(), RunState::Interrupted);
+    let load = house.summary(&run).await.load.expect("it has a load");
+    assert_eq!((load.dropped, load.lost), (0, 0), "nothing is due after the stop");
+    sleep(Duration::from_secs(60)).await;
+    house.resume(&run).await;
+    assert_eq!(house.followed(&run).await.state(), RunState::Finished);
+    let summary = house.summary(&run).await;
+    let load = summary.load.expect("it has a load");
+    assert_eq!((load.scheduled, load.sent, load.dropped, load.invalid), (200, 200, 0, None));
+    assert_eq!(summary.verdict, RunVerdict::Pass);
+    let decided: Vec<&Decided> = summary.run.decisions.iter().map(|decision| &decision.what).collect();
+    assert_eq!(decided, [&Decided::Interrupted, &Decided::Resumed]);
+    worker.drained().await;
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_of_more_slots_than_its_workers_have_is_invalid() {
+    let mut house = House::open().await;
+    let worker = house.hire_counted(&Default::default(), 3, &Asked::default());
+    let slots = |slots| Pace::Slots {
+        slots: Profile::constant(slots, 20 * SECOND),
+        trials: None,
+        ends_micros: Some(20 * SECOND),
+    };
+    for (asked, why) in
+        [(3.0, None), (4.0, Some("the pace asked for 4 conversations at once, and the workers had 3 slots"))]
+    {
+        let run = house.submit(&load(slots(asked))).await;
+        assert_eq!(house.followed(&run).await.state(), RunState::Finished);
+        let summary = house.summary(&run).await;
+        let invalid = summary.load.expect("it has a load").invalid;
+        match why {
+            None => assert_eq!((invalid, summary.verdict), (None, RunVerdict::Pass)),
+            Some(why) => {
+                assert!(invalid.as_deref().is_some_and(|invalid| invalid.starts_with(why)), "{invalid:?}");
+                assert_eq!(summary.verdict, RunVerdict::Inconclusive);
+            }
+        }
+    }
+    worker.drained().await;
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_warm_up_is_played_and_counted_apart() {
     let mut house = House::open().await;
     let worker = house.hire_counted(&Default::default(), 100, &Asked::default());
@@ -267,6 +320,11 @@ async fn the_warm_up_is_played_and_counted_apart() {
     assert_eq!((load.scheduled, load.sent, load.warm_up), (100, 100, 30));
     assert_eq!((summary.summary.trials.planned, summary.summary.trials.pass, summary.summary.turns), (70, 70, 70));
     assert_eq!((load.late.map(|late| late.count), summary.summary.latency.times.turn.count), (Some(70), 70));
+    // 70 turns in the 7 s after the warm-up, and what the last conversation and the beginning take.
+    let wall = summary.wall.expect("it has ended");
+    assert_eq!(wall.measured_ms, Some(wall.duration_ms - 3_000));
+    let turns = wall.turns_per_second.expect("time has passed");
+    assert!((7.5..10.0).contains(&turns), "{turns}");
     worker.drained().await;
     house.close().await;
 }
