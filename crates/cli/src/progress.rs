@@ -124,9 +124,18 @@ fn figures(progress: &v1::Progress, draining: bool, watched: Duration) -> String
     if progress.error > 0 {
         text.push_str(&format!(", {}", plural(progress.error, "error", "errors")));
     }
-    let other = progress.inconclusive + progress.skipped + progress.cancelled;
-    if other > 0 {
-        text.push_str(&format!(", {other} without a verdict"));
+    // Of a load, those of the warm-up are skipped too, and the dropped ones are shown already.
+    let (skipped, left_out) = match &progress.load {
+        Some(load) => (0, progress.skipped.saturating_sub(load.dropped)),
+        None => (progress.skipped, 0),
+    };
+    for (trials, words) in [
+        (progress.inconclusive + skipped + progress.cancelled, "without a verdict"),
+        (left_out, "left out of the figures"),
+    ] {
+        if trials > 0 {
+            text.push_str(&format!(", {trials} {words}"));
+        }
     }
     // A part of it is estimated.
     let mark = if progress.estimated_calls > 0 { "~" } else { "" };
@@ -193,6 +202,14 @@ mod tests {
             text.starts_with("1,204 offered, 1,144 completed, 4 dropped, 56 under way  1144 passing, 0 failing"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_warm_up_of_a_load_is_left_out_of_the_figures() {
+        let load = v1::LoadProgress { offered: 80, completed: 78, dropped: 2, ..v1::LoadProgress::default() };
+        let progress = v1::Progress { pass: 18, skipped: 62, load: Some(load), ..v1::Progress::default() };
+        let text = figures(&progress, false, Duration::ZERO);
+        assert!(text.contains("18 passing, 0 failing, 60 left out of the figures  "), "{text}");
     }
 
     #[test]
