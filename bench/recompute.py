@@ -76,6 +76,10 @@ class Folder:
         self.plan_digest = hashlib.sha256(canonical.encode()).hexdigest()
         self.kept = self.rows("select number, body, replaced, replaced_failed, again from trial where run = ?", self.run["key"])
         self.bodies = {row["number"]: json.loads(row["body"]) for row in self.kept}
+        # Fields without a value are not stored.
+        for turn in (turn for body in self.bodies.values() for turn in body["latencies"]):
+            turn.setdefault("ttft_micros", None)
+            turn.setdefault("response_micros", None)
         self.lost = self.lost_attempts()
         self.slices = self.slices_of_money()
         self.batches = self.spend_of([row["spend"] for row in self.rows("select spend from segment where run = ?", self.run["key"])])

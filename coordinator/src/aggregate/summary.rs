@@ -6,7 +6,7 @@ use chrono::{DateTime, SecondsFormat};
 use record::{
     Blame, FailureKind, Role, Summary, Tally,
     call::Spend,
-    decision::{load_age_ms, stopped, stopping_objectives},
+    decision::{load_age_ms, stands_still_since, stopped, stopping_objectives},
     summary::{
         CaseSummary, KeptTranscripts, Losses, Run, RunDecision, RunState, RunVerdict, SCHEMA_VERSION, Totals,
         Unreadable, Wall,
@@ -275,8 +275,9 @@ fn planned_by_case(plan: &Plan, tally: &Tally, decided_early: bool) -> Vec<(Case
 /// How long the warm-up of a load took; 0 without one.
 fn warm_up_ms(row: &RunRow, tally: &Tally, recovered: &Recovered) -> u64 {
     let planned = tally.load.as_ref().map_or(0, |load| millis(load.schedule().warm_up()));
-    let played = recovered.load_began_at.zip(row.ended_at);
-    let played = played.map_or(0, |(began, ended)| load_age_ms(&recovered.decisions, began, ended));
+    let stopped = stands_still_since(&recovered.decisions).into_iter().chain(row.ended_at).min();
+    let played = recovered.load_began_at.zip(row.ended_at.and(stopped));
+    let played = played.map_or(0, |(began, stopped)| load_age_ms(&recovered.decisions, began, stopped));
     planned.min(played)
 }
 

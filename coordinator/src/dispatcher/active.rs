@@ -5,15 +5,15 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use record::{
     Tally, Tokens, Trial, Usd,
     call::Spend,
-    decision::{self, Decision},
+    decision::{self, Decision, stands_still_since},
     runner::{Runner, Sample},
     summary::RunState,
-    tally::LoadTally,
+    tally::{LaneCounts, LoadTally},
     trial::Past,
 };
 use scenario::{
     Plan,
-    load::{RateChange, Schedule, lane_and_local},
+    load::{Lane, RateChange, Schedule, lane_and_local},
     plan::Trials,
 };
 use statistics::objective::{self, Used};
@@ -173,16 +173,34 @@ impl Active {
 
     /// So many slots have the workers that can play the load, now that it begins.
     pub(super) fn begins_with(&mut self, slots: u64) {
-        let asked = self.schedule.as_ref().map_or(0, |schedule| schedule.slots_at(Duration::ZERO));
-        self.runner.slots.add(asked, slots);
+        if let Some(asked) = self.asked(Duration::ZERO) {
+            self.runner.slots.add(asked, slots);
+        }
+    }
+
+    /// How many conversations at once closed groups ask for, of those that have not ended; `None` in the warm-up, and while the
+    /// load stands still.
+    fn asked(&self, after: Duration) -> Option<u64> {
+        let schedule = self.schedule.as_ref()?;
+        if schedule.is_warm_up(after) || stands_still_since(&self.decisions).is_some() {
+            return None;
+        }
+        let ended = |lane| self.tally.load.as_ref().and_then(|load| load.lanes.get(&lane)).map_or(0, LaneCounts::ended);
+        let of_lane = |(index, lane): (usize, &Lane)| {
+            let slots = lane.slots_at(after).map_or(0, u64::from);
+            lane.count().map_or(slots, |count| slots.min(count.saturating_sub(ended(index))))
+        };
+        Some(schedule.lanes().iter().enumerate().map(of_lane).sum())
     }
 
     /// A worker measured its machine, and `slots` is how many all workers have that can play the run. Returns what is to be
     /// stored of that: nothing without a load, or if something was stored recently.
     pub(super) fn measured(&mut self, sample: Sample, slots: u64, coordinator_bytes: u64, now: i64) -> Option<&Runner> {
-        let schedule = self.schedule.as_ref().filter(|_| self.row.state == RunState::Running)?;
+        self.schedule.as_ref().filter(|_| self.row.state == RunState::Running)?;
         let after = millis_between(self.load_began_at?, self.paused_at().map_or(now, |paused| paused.min(now)));
-        self.runner.slots.add(schedule.slots_at(after), slots);
+        if let Some(asked) = self.asked(after) {
+            self.runner.slots.add(asked, slots);
+        }
         self.runner.add(sample, u64::try_from(after.as_millis()).unwrap_or(u64::MAX), coordinator_bytes);
         if now.saturating_sub(self.runner_stored_at) < RUNNER_STORED_MS {
             return None;

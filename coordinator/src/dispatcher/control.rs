@@ -53,12 +53,14 @@ impl<S: Store> Dispatcher<S> {
         Ok(())
     }
 
-    /// A running run continues after a pause, or after a stop by the coordinator itself.
+    /// A running run continues after a pause or a stop.
     pub(super) async fn unpause(&mut self, run: &RunId, by: Option<&str>) -> Result<(), Error> {
         let Some(active) = self.runs.get_mut(run) else { return Ok(()) };
-        let (row, paused) = (active.row.clone(), active.paused_at().is_some());
-        if active.hopeless.take().is_some() || paused {
-            let moved = if paused { self.load_moved(&row).await? } else { None };
+        let (row, paused) = (active.row.clone(), active.paused_at());
+        let stood_still = stands_still_since(&active.decisions).is_some();
+        if active.hopeless.take().is_some() || stood_still {
+            // While running conversations end, the scheduler's clock goes on: it stands still in a pause alone.
+            let moved = if paused.is_some() { self.load_moved(&row, paused).await? } else { None };
             let moved = Moved { load_began_at: moved, ..Moved::default() };
             self.decide(run, by, Decided::Resumed, moved).await?;
             self.hear(Event::Paused { run: run.clone(), paused: false }).await;
@@ -66,10 +68,11 @@ impl<S: Store> Dispatcher<S> {
         Ok(())
     }
 
-    /// When the load of a run began, moved by the time in which it stood still: since a pause, or since the run was stopped or ended.
-    pub(super) async fn load_moved(&self, row: &RunRow) -> Result<Option<i64>, store::Error> {
+    /// When the load of a run began, moved by the time in which it stood still: since `paused`, or since the run was stopped or ended.
+    pub(super) async fn load_moved(&self, row: &RunRow, paused: Option<i64>) -> Result<Option<i64>, store::Error> {
         let recovered = self.store.recover(&row.id).await?;
-        let stood_still = [stands_still_since(&recovered.decisions), row.ended_at].into_iter().flatten().min();
+        let stopped = || [stands_still_since(&recovered.decisions), row.ended_at].into_iter().flatten().min();
+        let stood_still = paused.or_else(stopped);
         let moved = recovered.load_began_at.zip(stood_still).map(|(began, since)| {
             let pause = self.clock.now().saturating_sub(since).max(0);
             began.saturating_add(pause)

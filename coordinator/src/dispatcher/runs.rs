@@ -123,7 +123,7 @@ impl<S: Store> Dispatcher<S> {
             // A load continues where it stopped: the time in between does not count.
             // What a decision left out may be played after all.
             let planned = plan.decide.and_then(|_| plan.planned());
-            let moved = Moved { load_began_at: self.load_moved(&row).await?, planned, max_cost: None };
+            let moved = Moved { load_began_at: self.load_moved(&row, None).await?, planned, max_cost: None };
             self.decide(run, by, Decided::Resumed, moved).await?;
             row.planned = planned.unwrap_or(row.planned);
             self.unstarted.insert(run.clone());

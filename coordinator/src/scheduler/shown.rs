@@ -70,11 +70,11 @@ impl Scheduler {
         })
     }
 
-    /// The slots of the workers that can play the run.
+    /// The slots of the workers that can play the run, those included that are cut off for the moment.
     #[must_use]
     pub fn slots_for(&self, run: &RunId) -> u64 {
         let Some(run) = self.runs.get(run) else { return 0 };
-        let able = self.sessions.values().filter(|session| session.takes_part() && session.can_play(run));
+        let able = self.sessions.values().filter(|session| session.can_play(run));
         able.map(|session| u64::from(session.slots)).sum()
     }
 

@@ -159,16 +159,20 @@ pub fn paused_at(decisions: &[Decision]) -> Option<i64> {
 }
 
 /// Since when nothing more of the run starts, in Unix milliseconds: it is paused, or it was stopped. The time of its load stands
-/// still since then.
+/// still since then. A coordinator that is started again does not know of an interruption, and plays on.
 #[must_use]
 pub fn stands_still_since(decisions: &[Decision]) -> Option<i64> {
-    decisions.iter().fold(None, |since, decision| match decision.what {
-        Decided::Paused | Decided::Interrupted | Decided::Stopped { .. } | Decided::OutOfMoney { .. } => {
-            since.or(Some(decision.at))
+    let (mut stopped, mut interrupted) = (None, None);
+    for Decision { at, what, .. } in decisions {
+        match what {
+            Decided::Paused | Decided::Stopped { .. } | Decided::OutOfMoney { .. } => _ = stopped.get_or_insert(*at),
+            Decided::Interrupted => _ = interrupted.get_or_insert(*at),
+            Decided::Restarted => interrupted = None,
+            Decided::Resumed => (stopped, interrupted) = (None, None),
+            _ => {}
         }
-        Decided::Resumed => None,
-        _ => since,
-    })
+    }
+    [stopped, interrupted].into_iter().flatten().min()
 }
 
 /// Why the coordinator itself stopped the run, unless somebody had it continue since.
@@ -234,7 +238,6 @@ mod tests {
         let reason = || String::new();
         for what in [
             Decided::Paused,
-            Decided::Interrupted,
             Decided::Stopped { reason: reason(), objective: None },
             Decided::OutOfMoney { reason: reason() },
         ] {
@@ -243,6 +246,9 @@ mod tests {
             let since = [0, 1, 2, 3, 4].map(|many| stands_still_since(&decisions[..many]));
             assert_eq!(since, [None, Some(3), Some(3), Some(3), None]);
         }
+        let decisions = [of(3, Decided::Interrupted), of(5, Decided::Paused), of(7, Decided::Restarted)];
+        let since = [1, 2, 3].map(|many| stands_still_since(&decisions[..many]));
+        assert_eq!(since, [Some(3), Some(3), Some(5)], "a restart ends an interruption, and no pause");
     }
 
     #[test]

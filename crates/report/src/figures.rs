@@ -158,13 +158,14 @@ pub(crate) fn unanswered(latency: &Latencies) -> Option<String> {
     (turns > 0).then(|| format!("{} without an answer {are} not in it", plural(turns, "turn", "turns")))
 }
 
-/// `12.5 conversations/min, 4.2 turns/s`; conversations only if there were any.
+/// `12.5 conversations/min, 4.2 turns/s`; conversations only if there were any, and `after the warm-up` if there was one.
 pub(crate) fn pace(wall: &Wall, conversations: u64) -> Option<String> {
-    let turns = decimal(wall.turns_per_second?);
+    let after = if wall.measured_ms.is_some() { " after the warm-up" } else { "" };
+    let turns = format!("{} turns/s{after}", decimal(wall.turns_per_second?));
     let conversations = wall.conversations_per_minute.filter(|_| conversations > 0);
     Some(match conversations {
-        Some(conversations) => format!("{} conversations/min, {turns} turns/s", decimal(conversations)),
-        None => format!("{turns} turns/s"),
+        Some(conversations) => format!("{} conversations/min, {turns}", decimal(conversations)),
+        None => turns,
     })
 }
 
@@ -273,6 +274,8 @@ mod tests {
         assert_eq!(pace(1_200, 12_000).unwrap(), "1,200 conversations/min, 200 turns/s");
         assert_eq!(pace(0, 30).unwrap(), "0.50 turns/s");
         assert_eq!(super::pace(&Wall::of(0, 0, 1, 1, 0), 1), None);
+        let warmed_up = Wall::of(70_000, 10_000, 0, 30, 0);
+        assert_eq!(super::pace(&warmed_up, 0).unwrap(), "0.50 turns/s after the warm-up");
         assert_eq!(usd(0.01234), "$0.0123");
         assert_eq!(plural(1, "case", "cases"), "1 case");
     }

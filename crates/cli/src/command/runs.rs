@@ -185,8 +185,9 @@ impl Run {
         let state = text("/run/state");
         // Nobody interrupted a run that gabfest itself stopped, so its verdict counts.
         let by_itself = state == "interrupted" && report.pointer("/run/stopped").is_some_and(Value::is_string);
-        let out_of_money = report.pointer("/summary/budget/used_up").or(report.pointer("/run/exhausted"));
-        let is_judged = state == "finished" || by_itself && out_of_money.and_then(Value::as_bool) != Some(true);
+        let is_true = |path: &str| report.pointer(path).and_then(Value::as_bool) == Some(true);
+        let is_out_of_money = is_true("/summary/budget/used_up") || is_true("/run/exhausted");
+        let is_judged = state == "finished" || by_itself && !is_out_of_money;
         let verdict = if is_judged { text("/verdict") } else { state };
         let rate = report.pointer("/summary/success_rate/estimate").and_then(Value::as_f64);
         let trials = report.pointer("/summary/trials/planned").and_then(Value::as_u64);
