@@ -186,10 +186,7 @@ impl Active {
             return None;
         }
         let ended = |lane| self.tally.load.as_ref().and_then(|load| load.lanes.get(&lane)).map_or(0, LaneCounts::ended);
-        let of_lane = |(index, lane): (usize, &Lane)| {
-            let slots = lane.slots_at(after).map_or(0, u64::from);
-            lane.count().map_or(slots, |count| slots.min(count.saturating_sub(ended(index))))
-        };
+        let of_lane = |(index, lane): (usize, &Lane)| lane.asked_at(after, ended(index));
         Some(schedule.lanes().iter().enumerate().map(of_lane).sum())
     }
 

@@ -142,7 +142,7 @@ impl Schedule {
     /// How many conversations the closed paces ask for at a time, all lanes together.
     #[must_use]
     pub fn slots_at(&self, time: Duration) -> u64 {
-        self.lanes.iter().map(|lane| lane.asked_at(time)).sum()
+        self.lanes.iter().map(|lane| lane.asked_at(time, 0)).sum()
     }
 
     /// The most conversations at once that the closed paces ask for.
@@ -374,10 +374,12 @@ impl Lane {
         }
     }
 
-    /// How many conversations it asks for at a time: none of an open pace, and never more than it has.
-    fn asked_at(&self, time: Duration) -> u64 {
+    /// How many conversations at once it asks for at a time: none of an open pace, and never more than are left once so many
+    /// have ended.
+    #[must_use]
+    pub fn asked_at(&self, time: Duration, ended: u64) -> u64 {
         let slots = self.slots_at(time).map_or(0, u64::from);
-        self.count().map_or(slots, |count| slots.min(count))
+        self.count().map_or(slots, |count| slots.min(count.saturating_sub(ended)))
     }
 
     /// How many conversations run at once at a time; `None`: arrivals take any free slot.
