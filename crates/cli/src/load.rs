@@ -2,6 +2,7 @@
 
 mod fault;
 pub(crate) mod flags;
+pub(crate) mod misfits;
 pub(crate) mod resolve;
 mod search;
 pub(crate) mod settings;

@@ -125,11 +125,23 @@ pub(crate) fn build(selection: &Selection, read: &Read, player: Player, slots: u
             Ok(plan)
         }
         Err(errors) => {
-            found.extend(errors);
+            found.extend(placed_in_load(&reading, choices, selection, read).unwrap_or(errors));
             diagnostics::print(&found);
             Err(usage(anyhow!("nothing was played: {}", diagnostics::count(&found))))
         }
     }
+}
+
+/// The faults of the chosen pace, at their places in the settings; `None`: the pace fits the scenarios.
+fn placed_in_load(
+    reading: &Reading,
+    choices: Choices,
+    selection: &Selection,
+    read: &Read,
+) -> Option<Vec<scenario::Diagnostic>> {
+    let pace = selection.load.pace.as_ref()?;
+    let plan = scenario::plan::build(reading, &Choices { load: None, ..choices }).ok()?;
+    Some(load::misfits::of_pace(pace, read, &plan)).filter(|misfits| !misfits.is_empty())
 }
 
 /// Reads files and folders, their personas, and the settings' persona library.

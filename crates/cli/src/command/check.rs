@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use record::count::plural;
-use scenario::{Diagnostic, ScenarioFile, plan::Choices};
+use scenario::{Diagnostic, Reading, ScenarioFile, plan::Choices};
+use yaml::diagnostic::Severity;
 
 use crate::{
     args::{Config, CoverFlag},
     budget, diagnostics,
     exit::{Exit, usage},
-    panels, plan, quarantine, references, settings, stdout,
+    load, panels, plan, quarantine, references,
+    settings::{self, Read},
+    stdout,
 };
 
 #[derive(Debug, clap::Args)]
@@ -44,6 +47,7 @@ pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
             Err(faults) => found.extend(faults),
             Ok(plan) if quarantine::are_folders(&args.paths) && choices.cover.is_none() => {
                 found.extend(quarantine::unknown(&read, &plan, &reading));
+                found.extend(misfits(&read, &reading));
             }
             Ok(_) => {}
         }
@@ -64,6 +68,17 @@ pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
         diagnostics::count(&found)
     ))?;
     Ok(Exit::Held)
+}
+
+/// Warnings about paces: they may be for more scenarios than those that are checked, and choose among all agents.
+fn misfits(read: &Read, reading: &Reading) -> Vec<Diagnostic> {
+    let agents = read.settings.agents.keys().cloned().chain([settings::MOCK.to_owned()]).collect();
+    let Ok(plan) = scenario::plan::build(reading, &Choices { agents, ..Choices::default() }) else { return Vec::new() };
+    let mut found = Vec::new();
+    for pace in read.settings.load.keys() {
+        found.extend(load::misfits::of_pace(pace, read, &plan));
+    }
+    found.into_iter().map(|misfit| Diagnostic { severity: Severity::Warning, ..misfit }).collect()
 }
 
 fn unjudged(file: &ScenarioFile) -> Diagnostic {

@@ -61,13 +61,13 @@ pub(super) fn text(plan: &Plan, load: &Load, schedule: &Schedule, settings: &Set
         let shape = load.search.as_ref().map_or_else(|| shape(&group.pace), searched);
         lines.push((group.name.as_str(), shape, starts));
         if lane.is_open() {
-            let peak = load.search.map_or_else(|| peak(&group.pace, lane), |search| search.to);
+            let peak = load.search.map_or_else(|| peak(&group.pace, lane, high), |search| search.to);
             peak_rate += peak;
             low_slots += peak * low;
             high_slots += peak * high;
         }
         let title = if load.search.is_some() { "starts a second if every step holds" } else { "starts a second" };
-        curves.push_str(&drawn(&group.name, title, lane));
+        curves.push_str(&drawn(&group.name, title, &group.pace, lane));
     }
     let widest = |of: fn(&(&str, String, String)) -> usize| lines.iter().map(of).max().unwrap_or(0);
     let (names, shapes) = (widest(|line| line.0.chars().count()), widest(|line| line.1.chars().count()));
@@ -126,11 +126,14 @@ fn heights(stages: &[(f64, f64)]) -> String {
     if low == high { curve::number(high) } else { format!("{} to {}", curve::number(low), curve::number(high)) }
 }
 
-/// The largest rate in starts a second; of a trace, over a hundredth of its length.
-fn peak(pace: &Pace, lane: &Lane) -> f64 {
+/// The largest rate in starts a second; of a trace, over a hundredth of its length, or over a conversation of so many seconds.
+fn peak(pace: &Pace, lane: &Lane, conversation: f64) -> f64 {
     match pace {
         Pace::Arrivals { rate, .. } => rate.stages.iter().fold(0.0, |most, stage| most.max(stage.from).max(stage.to)),
-        _ => rates(lane, 100).into_iter().fold(0.0, f64::max),
+        _ => {
+            let conversations = lane.ends().unwrap_or_default().as_secs_f64() / conversation.max(1e-6);
+            rates(lane, (conversations as u32).clamp(1, 100)).into_iter().fold(0.0, f64::max)
+        }
     }
 }
 
@@ -171,17 +174,22 @@ fn rounded(time: Duration) -> u64 {
 /// Starts a second in each of this many equal parts.
 fn rates(lane: &Lane, parts: u32) -> Vec<f64> {
     let whole = lane.ends().unwrap_or_default();
-    let before: Vec<u64> = (0..=parts).map(|part| lane.due_before(whole * part / parts)).collect();
+    let before: Vec<f64> = (0..=parts).map(|part| lane.drawn_before(whole * part / parts)).collect();
     let seconds = (whole / parts).as_secs_f64().max(1e-6);
-    before.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / seconds).collect()
+    before.windows(2).map(|pair| (pair[1] - pair[0]) / seconds).collect()
 }
 
-fn drawn(name: &str, title: &str, lane: &Lane) -> String {
+fn is_even(pace: &Pace) -> bool {
+    matches!(pace, Pace::Arrivals { spacing: Spacing::Even, .. })
+}
+
+fn drawn(name: &str, title: &str, pace: &Pace, lane: &Lane) -> String {
     let Some(ends) = lane.ends() else { return String::new() };
     let columns = curve::WIDTH;
     if lane.is_open() {
         // A few starts in each part: with fewer, chance would draw a comb.
-        let parts = u32::try_from(lane.count().unwrap_or(0) / 4).unwrap_or(columns).clamp(8, columns);
+        let by_chance = u32::try_from(lane.count().unwrap_or(0) / 4).unwrap_or(columns).clamp(8, columns);
+        let parts = if is_even(pace) { columns } else { by_chance };
         return curve::draw(&format!("{name}: {title}"), &rates(lane, parts), ends);
     }
     let at = |column: u32| f64::from(lane.slots_at(ends * (2 * column + 1) / (2 * columns)).unwrap_or(0));

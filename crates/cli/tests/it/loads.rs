@@ -72,3 +72,48 @@ fn flags_that_do_not_go_together_are_refused() {
         assert!(ended.stderr.contains(expected), "{args:?}: {}", ended.stderr);
     }
 }
+
+#[test]
+fn a_pace_that_names_what_no_scenario_has_is_found_at_its_place() {
+    let place = Place::new();
+    place.write("a.scenario.yaml", &scenario("refund", "{tags: [often]}"));
+    place.write(
+        "gabfest.yaml",
+        "load:
+  fits: {rate: 5/s, duration: 1m, tags: [often], weights: {refund: 2}}
+  night:
+    rate: 5/s
+    duration: 1m
+    weights:
+      refnd: 2
+  both:
+    duration: 1m
+    exclude_tags: [oftn]
+    groups:
+      one:
+        rate: 1/s
+        where: {locale: [de]}
+      two: {rate: 1/s, filter: nothing}
+",
+    );
+    let found = [
+        "gabfest.yaml:7:7: warning: load group `night`: `weights` names `refnd`, and no scenario has this name or tag",
+        "did you mean `refund`?",
+        "gabfest.yaml:14:17: warning: load group `one`: no case has a `locale`",
+        // Keys beside `groups` hold for each of them.
+        "gabfest.yaml:10:5: warning: load group `one`: no scenario has the tag `oftn`",
+        "gabfest.yaml:10:5: warning: load group `two`: no scenario has the tag `oftn`",
+    ];
+    let checked = place.run(&["check", "."]);
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
+    for expected in found {
+        assert!(checked.stderr.contains(expected), "{expected}: {}", checked.stderr);
+    }
+    assert_eq!(checked.stderr.matches("warning: load group").count(), 4, "{}", checked.stderr);
+    assert_eq!(place.run(&["check", ".", "--strict"]).code, 2);
+
+    let played = place.run(&["run", ".", "--pace", "both", "--dry-run"]);
+    assert_eq!(played.code, 2, "{}", played.stderr);
+    assert!(played.stderr.contains("gabfest.yaml:10:5: error: load group `two`"), "{}", played.stderr);
+    assert!(!played.stderr.contains("refnd"), "only of the chosen pace: {}", played.stderr);
+}

@@ -317,6 +317,17 @@ impl Lane {
         }
     }
 
+    /// The same for a curve: even arrivals are not rounded to whole ones.
+    #[must_use]
+    pub fn drawn_before(&self, time: Duration) -> f64 {
+        match &self.starts {
+            Starts::Arrivals(arrivals) if arrivals.spacing == super::Spacing::Even => {
+                arrivals.rate.area(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), false)
+            }
+            _ => self.due_before(time) as f64,
+        }
+    }
+
     /// The number of its trials; `None`: as many as fit until [`Lane::ends`].
     #[must_use]
     pub fn count(&self) -> Option<u64> {

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use yaml::{Diagnostic, suggest};
 
 use self::fault::fault;
+pub use self::load::{Misfit, misfits};
 use super::{
     Group, Plan,
     choices::{Choices, MAX_CASES, MAX_TRIALS, MOST_LISTED},

@@ -66,33 +66,79 @@ fn refuse_unjudged(gates: &Gates, search: &Search) -> Result<(), Diagnostic> {
     }
 }
 
-fn of_group(plan: &Plan, choice: &GroupChoice) -> Result<LoadGroup, Diagnostic> {
-    let in_group = |message: String| fault(format!("load group `{}`: {message}", choice.name));
-    let choices =
-        Choices { filter: choice.filter.clone(), conditions: choice.conditions.clone(), ..Choices::default() };
-    let narrows = choices.filter.is_some() || !choices.conditions.is_empty();
-    if narrows {
-        cells::refuse_unknown(plan, &choices)?;
+/// A choice of a load group that does not fit the scenarios of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    pub group: String,
+    /// Where it is written below the pace, from the outside in, such as `weights` and `refund`; empty: in no single key.
+    pub keys: Vec<String>,
+    pub finding: Diagnostic,
+}
+
+/// What a load names that no scenario of the plan has, and its groups that play nothing. The plan has no load yet.
+#[must_use]
+pub fn misfits(plan: &Plan, choice: &Choice) -> Vec<Misfit> {
+    let of_choice = |group: &GroupChoice| {
+        let unknown = unknown_names(plan, group);
+        if !unknown.is_empty() {
+            return unknown;
+        }
+        let nothing = of_group(plan, group).err();
+        nothing.map(|finding| misfit(group, &[], finding)).into_iter().collect()
+    };
+    choice.groups.iter().flat_map(of_choice).collect()
+}
+
+fn misfit(group: &GroupChoice, keys: &[&str], finding: Diagnostic) -> Misfit {
+    let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+    Misfit { group: group.name.clone(), keys, finding }
+}
+
+fn in_group(group: &GroupChoice, message: &str) -> Diagnostic {
+    fault(format!("load group `{}`: {message}", group.name))
+}
+
+fn unknown_names(plan: &Plan, choice: &GroupChoice) -> Vec<Misfit> {
+    let mut found = Vec::new();
+    for (name, value) in &choice.conditions {
+        let conditions = Choices { conditions: vec![(name.clone(), value.clone())], ..Choices::default() };
+        if let Err(unknown) = cells::refuse_unknown(plan, &conditions) {
+            let finding = Diagnostic { help: unknown.help, ..in_group(choice, &unknown.message) };
+            found.push(misfit(choice, &["where", name], finding));
+        }
     }
-    for tag in choice.tags.iter().chain(&choice.exclude_tags) {
-        let known: BTreeSet<&str> = plan.groups.iter().flat_map(|group| &group.tags).map(String::as_str).collect();
-        if !known.contains(tag.as_str()) {
-            let help = if known.is_empty() {
+    found.dedup();
+    let tags: BTreeSet<&str> = plan.groups.iter().flat_map(|group| &group.tags).map(String::as_str).collect();
+    for (key, list) in [("tags", &choice.tags), ("exclude_tags", &choice.exclude_tags)] {
+        for tag in list.iter().filter(|tag| !tags.contains(tag.as_str())) {
+            let help = if tags.is_empty() {
                 "write tags in a scenario as `gabfest: {tags: [...]}`".to_owned()
             } else {
-                suggest::known_names(tag, known)
+                suggest::known_names(tag, tags.iter().copied())
             };
-            return Err(in_group(format!("no scenario has the tag `{tag}`")).with_help(help));
+            let finding = in_group(choice, &format!("no scenario has the tag `{tag}`")).with_help(help);
+            found.push(misfit(choice, &[key], finding));
         }
     }
     for (name, _) in &choice.weights {
         if !plan.groups.iter().any(|group| is_called(group, name)) {
-            let known = plan.groups.iter().flat_map(|group| group.tags.iter().chain([&group.name]));
-            let known: BTreeSet<&str> = known.map(String::as_str).collect();
-            let fault = in_group(format!("`weights` names `{name}`, and no scenario has this name or tag"));
-            return Err(fault.with_help(suggest::known_names(name, known)));
+            let titles = plan.groups.iter().map(|group| group.name.as_str());
+            let known: BTreeSet<&str> = titles.chain(tags.iter().copied()).collect();
+            let finding = in_group(choice, &format!("`weights` names `{name}`, and no scenario has this name or tag"));
+            let finding = finding.with_help(suggest::known_names(name, known));
+            found.push(misfit(choice, &["weights", name], finding));
         }
     }
+    found
+}
+
+fn of_group(plan: &Plan, choice: &GroupChoice) -> Result<LoadGroup, Diagnostic> {
+    if let Some(unknown) = unknown_names(plan, choice).into_iter().next() {
+        return Err(unknown.finding);
+    }
+    let choices =
+        Choices { filter: choice.filter.clone(), conditions: choice.conditions.clone(), ..Choices::default() };
+    let narrows = choices.filter.is_some() || !choices.conditions.is_empty();
     let mut found = Vec::new();
     for (index, group) in plan.groups.iter().enumerate() {
         let is_tagged = |tags: &[String]| group.tags.iter().any(|tag| tags.contains(tag));
@@ -107,7 +153,7 @@ fn of_group(plan: &Plan, choice: &GroupChoice) -> Result<LoadGroup, Diagnostic> 
     }
     if found.is_empty() {
         let help = "its tags, `where`, `filter` and weights together leave no case";
-        return Err(in_group("it plays no scenario".to_owned()).with_help(help));
+        return Err(in_group(choice, "it plays no scenario").with_help(help));
     }
     let weights = whole(&found.iter().map(|(_, weight, _)| *weight).collect::<Vec<_>>());
     let mix = found.into_iter().zip(weights).map(|((group, _, cases), weight)| Share { group, weight, cases });
