@@ -1,4 +1,4 @@
-//! A chart over a linear scale: axes with units, lines that are named where they end, and marks.
+//! A chart over a linear scale: axes with units, lines that a legend names, and marks.
 //!
 //! Lines differ by their dashes, so the chart reads in grey.
 
@@ -7,12 +7,9 @@ use serde::Serialize;
 use super::chart::{Tick, step};
 
 pub(super) const LEFT: f64 = 84.0;
-/// The names of lines stand to the right of it.
-pub(super) const RIGHT: f64 = 446.0;
+pub(super) const RIGHT: f64 = 624.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 170.0;
-/// The least distance of two names.
-const APART: f64 = 21.0;
 
 #[derive(Serialize)]
 pub(super) struct Plot {
@@ -36,7 +33,6 @@ struct Line {
     /// SVG polylines, one between two gaps.
     pieces: Vec<String>,
     points: Vec<Point>,
-    name_y: String,
 }
 
 #[derive(Serialize)]
@@ -98,8 +94,7 @@ impl Plot {
             let value = index as f64 * step;
             Tick { at: shown(y(value, top)), label: if index == 0 { "0".to_owned() } else { label(value) } }
         });
-        let mut lines: Vec<Line> = drawn.iter().filter_map(|of| line(of, top)).collect();
-        spread(&mut lines);
+        let lines: Vec<Line> = drawn.iter().map(|of| line(of, top)).collect();
         let names: Vec<&str> = drawn.iter().map(|line| line.name.as_str()).collect();
         (!lines.is_empty()).then(|| Self {
             id,
@@ -115,7 +110,7 @@ impl Plot {
     }
 }
 
-fn line(of: &Drawn, top: f64) -> Option<Line> {
+fn line(of: &Drawn, top: f64) -> Line {
     let (mut pieces, mut points) = (vec![Vec::new()], Vec::new());
     for value in &of.values {
         let Some(height) = value.y else {
@@ -123,33 +118,14 @@ fn line(of: &Drawn, top: f64) -> Option<Line> {
             continue;
         };
         let (x, y_of) = (shown(value.x), shown(y(height, top)));
-        pieces.last_mut()?.push(format!("{x},{y_of}"));
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(format!("{x},{y_of}"));
+        }
         let interval = value.interval.map(|(low, high)| (shown(y(low, top)), shown(y(high, top))));
         points.push(Point { x, y: y_of, label: value.label.clone(), interval });
     }
-    let name_y = points.last()?.y.clone();
     let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).map(|piece| piece.join(" ")).collect();
-    Some(Line { class: of.class, name: of.name.clone(), pieces, points, name_y })
-}
-
-/// Moves names apart, in the order of the ends of their lines.
-fn spread(lines: &mut [Line]) {
-    let mut order: Vec<(usize, f64)> =
-        lines.iter().enumerate().map(|(index, line)| (index, line.name_y.parse().unwrap_or(BOTTOM))).collect();
-    order.sort_by(|(_, one), (_, other)| one.total_cmp(other));
-    let mut least = TOP;
-    for (_, at) in &mut order {
-        *at = at.max(least);
-        least = *at + APART;
-    }
-    let mut most = BOTTOM;
-    for (_, at) in order.iter_mut().rev() {
-        *at = at.min(most);
-        most = *at - APART;
-    }
-    for (index, at) in order {
-        lines[index].name_y = shown(at);
-    }
+    Line { class: of.class, name: of.name.clone(), pieces, points }
 }
 
 fn y(value: f64, top: f64) -> f64 {
@@ -175,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_gaps_and_names_do_not_overlap() {
+    fn a_line_has_gaps_and_one_without_values_is_left_out() {
         let lines = vec![
             drawn("a", &[Some(1.0), None, Some(4.0)]),
             drawn("b", &[Some(4.0)]),
@@ -185,8 +161,6 @@ mod tests {
         let plot = Plot::of(("id", "Title"), lines, None, |value| format!("{value} ms")).expect("a chart");
         assert_eq!(plot.lines.iter().map(|line| line.pieces.len()).collect::<Vec<_>>(), [2, 1, 1]);
         assert_eq!(plot.lines[0].points[1].label, "a 2");
-        let names: Vec<&str> = plot.lines.iter().map(|line| line.name_y.as_str()).collect();
-        assert_eq!(names, ["22.0", "43.0", "170.0"]);
         assert_eq!(plot.about, "Title: a, b, c");
         let rows: Vec<&str> = plot.rows.iter().map(|row| row.label.as_str()).collect();
         assert_eq!(rows, ["0", "1 ms", "2 ms", "3 ms", "4 ms"]);
