@@ -225,8 +225,8 @@ impl<S: Store> Dispatcher<S> {
                 let _ = reply.send(self.resume(&run, by.as_deref(), failed, max_cost).await);
                 self.share_limits();
             }
-            Command::Cancel { run, drain, reply } => {
-                let _ = reply.send(self.cancel(&run, drain).await);
+            Command::Cancel { run, by, drain, reply } => {
+                let _ = reply.send(self.cancel(&run, by.as_deref(), drain).await);
             }
             Command::Pause { run, by, reply } => {
                 let _ = reply.send(self.pause(&run, by.as_deref()).await);

@@ -161,8 +161,8 @@ impl<S: Store> Handle<S> {
         self.ask(|reply| Command::Resume { run, by, failed, max_cost, reply }).await
     }
 
-    pub(crate) async fn cancel(&self, run: RunId, drain: bool) -> Result<RunState, Error> {
-        self.ask(|reply| Command::Cancel { run, drain, reply }).await
+    pub(crate) async fn cancel(&self, run: RunId, by: By, drain: bool) -> Result<RunState, Error> {
+        self.ask(|reply| Command::Cancel { run, by, drain, reply }).await
     }
 
     pub(crate) async fn pause(&self, run: RunId, by: By) -> Result<(), Error> {

@@ -104,7 +104,7 @@ impl Scheduler {
             }
             Event::Unwanted { run, trials } => self.stop_wanting(&run, &trials),
             Event::Concluded { run } => self.conclude_run(&run),
-            Event::RunStopped { run, drain: true } => self.drain_run(&run),
+            Event::RunStopped { run, drain: true } => self.drain_run(&run, now),
             Event::RunStopped { run, drain: false } => self.cancel_run(&run),
             Event::Paused { run, paused } => {
                 if let Some(run) = self.runs.get_mut(&run) {
@@ -151,7 +151,7 @@ impl Scheduler {
     ) {
         if let Some(run) = self.runs.get_mut(&id) {
             // The run was being drained, and is resumed.
-            run.draining = false;
+            run.undrain(now);
             return;
         }
         let list_by = now + self.timing.unlisted;
@@ -172,9 +172,9 @@ impl Scheduler {
         self.finish_if_over(&id);
     }
 
-    fn drain_run(&mut self, id: &RunId) {
+    fn drain_run(&mut self, id: &RunId, now: Duration) {
         let Some(run) = self.runs.get_mut(id) else { return };
-        run.draining = true;
+        run.drain(now);
         for (number, _) in self.sessions.iter().filter(|(_, session)| session.holds_any_of(id)) {
             self.actions.push(Action::Stop { session: *number, run: id.clone(), drain: true });
         }

@@ -121,12 +121,23 @@ impl Active {
         decision::paused_at(&self.decisions)
     }
 
+    /// Whether nothing but an interruption lets its load stand still.
+    pub(super) fn is_interrupted(&self) -> bool {
+        let stands_still = stands_still_since(&self.decisions).is_some();
+        stands_still && self.paused_at().is_none() && self.hopeless.is_none()
+    }
+
     /// The first objective that is broken and stops the run, and why.
     pub(super) fn broken_objective(&self, now: i64) -> Option<(String, String)> {
-        let elapsed = u64::try_from(millis_between(self.row.started_at, now).as_micros()).unwrap_or(u64::MAX);
+        let elapsed_ms = match (&self.schedule, self.load_began_at) {
+            (Some(_), Some(began)) => decision::load_age_ms(&self.decisions, began, now),
+            // Nothing has started.
+            (Some(_), None) => 0,
+            (None, _) => u64::try_from(millis_between(self.row.started_at, now).as_millis()).unwrap_or(u64::MAX),
+        };
         let stopped = decision::stopping_objectives(&self.decisions).into_iter().map(|(name, _)| name).collect();
         let used = Used { all: &self.spend, warm_up: self.tally.warm_up_spend() };
-        objective::breaks(&self.tally.objectives, used, elapsed, &stopped)
+        objective::breaks(&self.tally.objectives, used, elapsed_ms.saturating_mul(1_000), &stopped)
     }
 
     /// The schedule of its load, with what was decided about it.
@@ -194,7 +205,10 @@ impl Active {
     /// stored of that: nothing without a load, or if something was stored recently.
     pub(super) fn measured(&mut self, sample: Sample, slots: u64, coordinator_bytes: u64, now: i64) -> Option<&Runner> {
         self.schedule.as_ref().filter(|_| self.row.state == RunState::Running)?;
-        let after = millis_between(self.load_began_at?, self.paused_at().map_or(now, |paused| paused.min(now)));
+        let after = millis_between(
+            self.load_began_at?,
+            stands_still_since(&self.decisions).map_or(now, |since| since.min(now)),
+        );
         if let Some(asked) = self.asked(after) {
             self.runner.slots.add(asked, slots);
         }

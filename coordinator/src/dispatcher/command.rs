@@ -72,6 +72,7 @@ pub(crate) enum Command {
     },
     Cancel {
         run: RunId,
+        by: By,
         drain: bool,
         reply: Reply<RunState>,
     },

@@ -56,23 +56,26 @@ impl<S: Store> Dispatcher<S> {
     /// A running run continues after a pause or a stop.
     pub(super) async fn unpause(&mut self, run: &RunId, by: Option<&str>) -> Result<(), Error> {
         let Some(active) = self.runs.get_mut(run) else { return Ok(()) };
-        let (row, paused) = (active.row.clone(), active.paused_at());
-        let stood_still = stands_still_since(&active.decisions).is_some();
+        let stood_still = stands_still_since(&active.decisions).is_some() || active.row.exhausted;
         if active.hopeless.take().is_some() || stood_still {
-            // While running conversations end, the scheduler's clock goes on: it stands still in a pause alone.
-            let moved = if paused.is_some() { self.load_moved(&row, paused).await? } else { None };
-            let moved = Moved { load_began_at: moved, ..Moved::default() };
+            let moved = Moved { load_began_at: self.load_as_if_begun_at(run), ..Moved::default() };
             self.decide(run, by, Decided::Resumed, moved).await?;
             self.hear(Event::Paused { run: run.clone(), paused: false }).await;
         }
         Ok(())
     }
 
-    /// When the load of a run began, moved by the time in which it stood still: since `paused`, or since the run was stopped or ended.
-    pub(super) async fn load_moved(&self, row: &RunRow, paused: Option<i64>) -> Result<Option<i64>, store::Error> {
+    /// When the load of a running run began, as if its time had never stood still. In unix milliseconds.
+    pub(super) fn load_as_if_begun_at(&self, run: &RunId) -> Option<i64> {
+        self.runs.get(run).filter(|active| active.load_has_begun())?;
+        let elapsed = self.scheduler.load_elapsed_at(run, self.now());
+        Some(self.clock.now().saturating_sub(i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// The same of a run that has ended: its time stood still since it was paused, stopped or ended.
+    pub(super) async fn load_moved(&self, row: &RunRow) -> Result<Option<i64>, store::Error> {
         let recovered = self.store.recover(&row.id).await?;
-        let stopped = || [stands_still_since(&recovered.decisions), row.ended_at].into_iter().flatten().min();
-        let stood_still = paused.or_else(stopped);
+        let stood_still = [stands_still_since(&recovered.decisions), row.ended_at].into_iter().flatten().min();
         let moved = recovered.load_began_at.zip(stood_still).map(|(began, since)| {
             let pause = self.clock.now().saturating_sub(since).max(0);
             began.saturating_add(pause)
@@ -183,9 +186,9 @@ impl<S: Store> Dispatcher<S> {
         self.publish(run);
     }
 
-    /// How old the load of a run was when it was paused, or is now, in unix milliseconds: a pause does not age it.
+    /// When its load stood still, or now, in unix milliseconds: it does not age meanwhile.
     pub(super) fn load_now(active: &Active, now: i64) -> i64 {
-        active.paused_at().map_or(now, |paused| paused.min(now))
+        stands_still_since(&active.decisions).map_or(now, |since| since.min(now))
     }
 
     async fn playing(&self, run: &RunId, what: &str) -> Result<&Active, Error> {

@@ -39,8 +39,11 @@ impl<S: Store> Dispatcher<S> {
                         self.start(row, Arc::new(plan)).await?;
                         fail::fail_point!("run-recovered");
                         // The charts of a load show it.
-                        if self.runs.get(&id).is_some_and(|run| run.is_running() && run.load_has_begun()) {
-                            self.decide(&id, None, Decided::Restarted, Moved::default()).await?;
+                        if let Some(run) = self.runs.get(&id).filter(|run| run.is_running() && run.load_has_begun()) {
+                            // An interrupted load plays on from where it stood still.
+                            let moved = if run.is_interrupted() { self.load_as_if_begun_at(&id) } else { None };
+                            let moved = Moved { load_began_at: moved, ..Moved::default() };
+                            self.decide(&id, None, Decided::Restarted, moved).await?;
                         }
                     }
                     Err(aggregate::Error::Store(error)) => return Err(error.into()),
@@ -123,7 +126,7 @@ impl<S: Store> Dispatcher<S> {
             // A load continues where it stopped: the time in between does not count.
             // What a decision left out may be played after all.
             let planned = plan.decide.and_then(|_| plan.planned());
-            let moved = Moved { load_began_at: self.load_moved(&row, None).await?, planned, max_cost: None };
+            let moved = Moved { load_began_at: self.load_moved(&row).await?, planned, max_cost: None };
             self.decide(run, by, Decided::Resumed, moved).await?;
             row.planned = planned.unwrap_or(row.planned);
             self.unstarted.insert(run.clone());
@@ -137,11 +140,11 @@ impl<S: Store> Dispatcher<S> {
         Ok(Resumed { planned: row.planned, done, again })
     }
 
-    pub(super) async fn cancel(&mut self, run: &RunId, drain: bool) -> Result<RunState, Error> {
+    pub(super) async fn cancel(&mut self, run: &RunId, by: Option<&str>, drain: bool) -> Result<RunState, Error> {
         if let Some(active) = self.runs.get(run).filter(|active| active.is_running()) {
             // The rest of a load is due after the time in which it stands still.
             if drain && active.schedule().is_some() && stands_still_since(&active.decisions).is_none() {
-                self.decide(run, None, Decided::Interrupted, Moved::default()).await?;
+                self.decide(run, by, Decided::Interrupted, Moved::default()).await?;
             }
             self.hear(Event::RunStopped { run: run.clone(), drain }).await;
         } else if aggregate::row(&*self.store, run).await?.state == RunState::Interrupted && !drain {

@@ -184,7 +184,23 @@ impl Run {
     pub(super) fn pause(&mut self, paused: bool, now: Duration) {
         self.paused = paused;
         if let Some(lanes) = &mut self.lanes {
-            lanes.pause(paused, now);
+            lanes.pause(paused || self.draining, now);
+        }
+    }
+
+    /// Nothing more is leased, and the time of a load stands still.
+    pub(super) fn drain(&mut self, now: Duration) {
+        self.draining = true;
+        if let Some(lanes) = &mut self.lanes {
+            lanes.pause(true, now);
+        }
+    }
+
+    /// It is played on instead.
+    pub(super) fn undrain(&mut self, now: Duration) {
+        self.draining = false;
+        if let Some(lanes) = &mut self.lanes {
+            lanes.pause(self.paused, now);
         }
     }
 

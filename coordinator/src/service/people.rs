@@ -112,7 +112,7 @@ impl<S: Store> v1::runs_server::Runs for People<S> {
         let by = Visitor::name(request.extensions());
         let v1::CancelRequest { run, drain } = request.into_inner();
         tracing::info!(run, by, drain, "a run is to stop");
-        let state = self.handle.cancel(RunId::new(run), drain).await.map_err(status)?;
+        let state = self.handle.cancel(RunId::new(run), by, drain).await.map_err(status)?;
         Ok(Response::new(v1::CancelReply { state: v1::RunState::from(state).into() }))
     }
 

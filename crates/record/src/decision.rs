@@ -195,15 +195,15 @@ pub fn is_out_of_money(decisions: &[Decision]) -> bool {
     })
 }
 
-/// How old a load was at a moment in Unix milliseconds: its time stands still in a pause and after the end of a run that is
-/// resumed. `began_at`: when it began, moved by all of these.
+/// How old a load was at a moment in Unix milliseconds: its time stands still in a pause, while a stopped run ends, and
+/// after the end of a run that is resumed. `began_at`: when it began, moved by all of these.
 #[must_use]
 pub fn load_age_ms(decisions: &[Decision], began_at: i64, at: i64) -> u64 {
     let known = || decisions.iter().filter_map(|decision| Some((decision, decision.load_micros? / 1_000)));
     let between = |earlier: i64, later: i64| u64::try_from(later.saturating_sub(earlier)).unwrap_or(0);
     let before = decisions.iter().take_while(|decision| decision.at <= at).count();
     match known().take_while(|(decision, _)| decision.at <= at).last() {
-        Some((_, age)) if paused_at(&decisions[..before]).is_some() => age,
+        Some((_, age)) if stands_still_since(&decisions[..before]).is_some() => age,
         Some((decision, age)) => age + between(decision.at, at),
         None => known()
             .next()
@@ -252,17 +252,20 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_load_stands_still_in_a_pause() {
+    fn the_time_of_a_load_stands_still_in_a_pause_and_after_a_stop() {
         let decided = |at, load_ms: u64, what| Decision { at, load_micros: Some(load_ms * 1_000), by: None, what };
-        // It began at 1,000, was paused from 3,000 to 8,000, and the run had ended from 9,000 to 20,000.
+        // It began at 1,000, was paused from 3,000 to 8,000, and interrupted from 8,800 to 20,000.
         let decisions = [
             decided(3_000, 2_000, Decided::Paused),
             decided(4_000, 2_000, Decided::Restarted),
             decided(8_000, 2_000, Decided::Resumed),
-            decided(20_000, 3_000, Decided::Resumed),
+            decided(8_800, 2_800, Decided::Interrupted),
+            decided(20_000, 2_800, Decided::Resumed),
         ];
-        let began = 20_000 - 3_000;
-        for (at, age) in [(500, 0), (1_500, 500), (3_000, 2_000), (7_999, 2_000), (8_500, 2_500), (20_100, 3_100)] {
+        let began = 20_000 - 2_800;
+        let ages =
+            [(500, 0), (1_500, 500), (3_000, 2_000), (7_999, 2_000), (8_500, 2_500), (9_500, 2_800), (20_100, 2_900)];
+        for (at, age) in ages {
             assert_eq!(load_age_ms(&decisions, began, at), age, "at {at}");
         }
         assert_eq!(load_age_ms(&[of(5, Decided::Paused)], 1_000, 1_700), 700);

@@ -1,7 +1,7 @@
 //! Spans of time as users write them: `90s`, `1h30m`, `500ms`.
 
 /// The longest span: 31 days.
-const MOST_MICROS: f64 = 31.0 * 86_400e6;
+pub const MOST_MICROS: u64 = 31 * 86_400 * 1_000_000;
 
 /// The units, the largest first, in microseconds.
 const UNITS: [(&str, f64); 6] = [("d", 86_400e6), ("h", 3_600e6), ("m", 60e6), ("s", 1e6), ("ms", 1e3), ("us", 1.0)];
@@ -32,7 +32,7 @@ pub fn read(text: &str) -> Result<u64, String> {
         micros += number * each;
         left = rest[length..].trim_start();
     }
-    if micros > MOST_MICROS {
+    if micros > MOST_MICROS as f64 {
         return Err(format!("expected a time of at most 31 days, found {text:?}"));
     }
     Ok(micros.round() as u64)

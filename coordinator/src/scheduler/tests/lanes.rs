@@ -193,6 +193,32 @@ fn a_pause_stops_the_time_of_a_load() {
 }
 
 #[test]
+fn a_drain_stops_the_time_of_a_load_until_it_is_undone() {
+    let mut harness = load(vec![even(10.0, 60)], 1, BEGINS_NOW, Recovered::default());
+    assert_eq!(harness.claim_ahead(1, 0, 500), [0..40]);
+    let elapsed = |harness: &Harness| harness.scheduler.load_elapsed_at(&run("a"), harness.now);
+    harness.on(Event::RunStopped { run: run("a"), drain: true });
+    let began = elapsed(&harness);
+    harness.wait(10.0);
+    // It is paused meanwhile too, and neither ends the other.
+    harness.on(Event::Paused { run: run("a"), paused: true });
+    harness.on(Event::Paused { run: run("a"), paused: false });
+    harness.wait(10.0);
+    assert_eq!(elapsed(&harness), began);
+    harness.on(Event::RunStarted {
+        run: run("a"),
+        work: Work::Load { schedule: schedule(vec![even(10.0, 60)]), elapsed: None },
+        agents: agents(&["mock"]),
+        recovered: Recovered::default().into(),
+        silent: Default::default(),
+    });
+    assert_eq!(harness.claim_ahead(1, 0, 500), [], "it goes on where it stopped");
+    harness.wait(1.0);
+    assert_eq!(elapsed(&harness), began + Duration::from_secs(1));
+    assert_eq!(harness.claim_ahead(1, 0, 500), [40..50]);
+}
+
+#[test]
 fn people_set_the_slots_of_a_closed_lane() {
     let paces = vec![slots(3.0, Some(100), None), slots(2.0, Some(100), None)];
     let mut changed = (*schedule(paces.clone())).clone();

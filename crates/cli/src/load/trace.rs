@@ -2,13 +2,15 @@
 
 use std::{fs::File, path::Path};
 
-use scenario::load::MOST_TRACED;
+use scenario::{load::MOST_TRACED, time};
 use serde_json::Value;
 
 use super::settings::{TimeUnit, Trace};
 
 /// What the column is called, unless the settings say otherwise.
 const USUAL_COLUMN: &str = "timestamp";
+
+const DAY_MICROS: f64 = 86_400e6;
 
 /// The gap before each start in microseconds. The first start is at 0, and the rows may have any order. The error names the key.
 pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static str, String)> {
@@ -30,14 +32,40 @@ pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static s
             let expected = "expected a number, or a date and time such as 2026-11-23T08:00:00Z";
             ("column", format!("`{column}`, line {line} of {}: {expected}, found {value}", trace.file))
         })?;
+        if let Some((first, of_first)) = values.first()
+            && is_number(value) != is_number(of_first)
+        {
+            let reason = format!(
+                "`{column}` of {} has a date beside a number, and one says nothing of the other: {of_first} in line {first}, {value} in line {line}",
+                trace.file
+            );
+            return Err(("column", reason));
+        }
         times.push(micros);
     }
     times.sort_by(f64::total_cmp);
-    let Some(first) = times.first().copied() else { return Err(("file", "has no rows".to_owned())) };
+    let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
+        return Err(("file", "has no rows".to_owned()));
+    };
+    if (last - first) / speed > time::MOST_MICROS as f64 {
+        let days = ((last - first) / speed / DAY_MICROS).ceil();
+        let numbers = values.first().is_some_and(|(_, value)| is_number(value)) && trace.unit.is_none();
+        let hint = if numbers {
+            "without `unit`, numbers are seconds: write `unit: ms`"
+        } else {
+            "a larger `speed` plays it in less time"
+        };
+        return Err(("file", format!("lasts {days} days, and at most 31 are played\nhint: {hint}")));
+    }
     // Rounded as times and not as gaps, so that the errors do not add up.
     let due: Vec<u64> = times.into_iter().map(|time| ((time - first) / speed).round() as u64).collect();
     let before = std::iter::once(0).chain(due.iter().copied());
     Ok(due.iter().zip(before).map(|(due, before)| due - before).collect())
+}
+
+/// Whether a value counts from any beginning, and is no date.
+fn is_number(value: &Value) -> bool {
+    value.is_number() || value.as_str().is_some_and(|text| text.trim().parse::<f64>().is_ok())
 }
 
 /// How many microseconds a number of a trace counts.
@@ -101,12 +129,18 @@ mod tests {
         write("other.csv", "time\n1\n");
         write("s.txt", "timestamp\n1\n");
         write("none.csv", "timestamp\n");
+        write("mixed.csv", "timestamp\n1763931600\n2023-11-16 18:17:04\n");
+        write("long.csv", "timestamp\n1763931600000\n1763936600000\n");
+        write("years.csv", "timestamp\n2021-11-16 18:17:04\n2023-11-16 18:17:04\n");
         for (name, key, expected) in [
             ("bad.csv", "column", "line 3 of bad.csv: expected a number"),
             ("other.csv", "column", "no column `timestamp`"),
             ("none.csv", "file", "has no rows"),
             ("gone.csv", "file", "cannot be read"),
             ("s.txt", "file", "not a data file"),
+            ("mixed.csv", "column", "\"1763931600\" in line 2, \"2023-11-16 18:17:04\" in line 3"),
+            ("long.csv", "file", "lasts 58 days, and at most 31 are played\nhint: without `unit`, numbers are seconds"),
+            ("years.csv", "file", "lasts 730 days, and at most 31 are played\nhint: a larger `speed`"),
         ] {
             let (at, reason) = of(name, None, None).unwrap_err();
             assert!(at == key && reason.contains(expected), "{name}: {at} {reason}");

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The longest that a profile may last: 31 days.
-const MOST_MICROS: u64 = 31 * 24 * 3600 * 1_000_000;
+use crate::time;
+
 /// The most stages of a profile.
 pub(crate) const MOST_STAGES: usize = 10_000;
 /// The largest rate, and the largest number of slots.
@@ -106,7 +106,7 @@ impl Profile {
         if let Some(stage) = self.stages.iter().find(|stage| !in_range(stage.from) || !in_range(stage.to)) {
             return Err(format!("a stage goes from {} to {}; 0 to {MOST_VALUE} are possible", stage.from, stage.to));
         }
-        if self.stages.iter().any(|stage| stage.micros == 0) || self.micros() > MOST_MICROS {
+        if self.stages.iter().any(|stage| stage.micros == 0) || self.micros() > time::MOST_MICROS {
             return Err("a stage has no duration, or all are longer than 31 days".to_owned());
         }
         Ok(())

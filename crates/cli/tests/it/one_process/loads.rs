@@ -265,13 +265,20 @@ async fn a_load_that_is_stopped_goes_on_where_it_was() {
     assert_eq!((load.dropped, load.lost), (0, 0), "nothing is due after the stop");
     sleep(Duration::from_secs(60)).await;
     house.resume(&run).await;
+    sleep(Duration::from_secs(4)).await;
+    // This time nobody waits for the end of what is running.
+    house.cancel(&run, true).await;
+    sleep(Duration::from_millis(700)).await;
+    house.resume(&run).await;
     assert_eq!(house.followed(&run).await.state(), RunState::Finished);
     let summary = house.summary(&run).await;
     let load = summary.load.expect("it has a load");
     assert_eq!((load.scheduled, load.sent, load.dropped, load.invalid), (200, 200, 0, None));
+    assert!(load.late.as_ref().is_some_and(|late| late.max_ms < 300.0), "{:?}", load.late);
     assert_eq!(summary.verdict, RunVerdict::Pass);
     let decided: Vec<&Decided> = summary.run.decisions.iter().map(|decision| &decision.what).collect();
-    assert_eq!(decided, [&Decided::Interrupted, &Decided::Resumed]);
+    let [stopped, resumed] = [&Decided::Interrupted, &Decided::Resumed];
+    assert_eq!(decided, [stopped, resumed, stopped, resumed]);
     worker.drained().await;
     house.close().await;
 }
