@@ -124,7 +124,7 @@ impl Active {
     /// Whether nothing but an interruption lets its load stand still.
     pub(super) fn is_interrupted(&self) -> bool {
         let stands_still = stands_still_since(&self.decisions).is_some();
-        stands_still && self.paused_at().is_none() && self.hopeless.is_none()
+        stands_still && self.paused_at().is_none() && self.hopeless.is_none() && !self.row.exhausted
     }
 
     /// The first objective that is broken and stops the run, and why.
@@ -176,6 +176,11 @@ impl Active {
 
     pub(super) fn load_has_begun(&self) -> bool {
         self.load_began_at.is_some()
+    }
+
+    /// In Unix milliseconds, as if it had never stood still.
+    pub(super) fn load_began_at(&self) -> Option<i64> {
+        self.load_began_at
     }
 
     pub(super) fn load_began(&mut self, at: i64) {

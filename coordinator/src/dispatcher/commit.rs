@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::Trial;
+use record::{Trial, decision::Decided};
 use store::{Commit, Committed, EndedTrial, Store};
 use tokio::time::Instant;
 
@@ -102,6 +102,7 @@ impl<S: Store> Dispatcher<S> {
         self.stop_what_is_decided(&commit.run).await;
         if exhausted {
             tracing::warn!(run = %commit.run, "a provider's quota is used up; the run is drained");
+            self.stand_still(&commit.run, None, quota_used_up()).await?;
             self.hear(Event::RunStopped { run: commit.run.clone(), drain: true }).await;
         }
         if let Some(reason) = hopeless {
@@ -157,6 +158,10 @@ fn broken(commit: &Commit, committed: &Committed) -> Vec<bool> {
     let taken: BTreeSet<u64> = committed.counted.iter().chain(&committed.again).copied().collect();
     let trials = commit.ended.iter().map(|ended| &ended.trial).filter(|trial| taken.contains(&trial.number));
     trials.map(Trial::may_be_the_workers_fault).collect()
+}
+
+fn quota_used_up() -> Decided {
+    Decided::Stopped { reason: "a provider's quota or credit is used up".to_owned(), objective: None }
 }
 
 /// What the trials of a batch say about the whole run.

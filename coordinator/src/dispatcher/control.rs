@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use record::decision::{Decided, Decision, apply, stands_still_since};
+use record::decision::{Decided, Decision, apply, load_age_ms, stands_still_since};
 use scenario::{
     RunId,
     load::{Lane, RateChange},
@@ -28,10 +28,16 @@ impl<S: Store> Dispatcher<S> {
         moved: Moved,
     ) -> Result<(), store::Error> {
         let (at, active) = (self.clock.now(), self.runs.get(run));
-        let has_begun = active.is_some_and(Active::load_has_begun);
-        let load_micros = match moved.load_began_at {
-            Some(began) => Some(u64::try_from(at.saturating_sub(began)).unwrap_or(0).saturating_mul(1_000)),
-            None => has_begun.then(|| micros(self.scheduler.load_elapsed_at(run, self.now()))),
+        let load_micros = match (moved.load_began_at, active.and_then(Active::load_began_at)) {
+            (Some(began), _) => Some(u64::try_from(at.saturating_sub(began)).unwrap_or(0).saturating_mul(1_000)),
+            (None, Some(_)) if self.scheduler.has_run(run) => {
+                Some(micros(self.scheduler.load_elapsed_at(run, self.now())))
+            }
+            (None, Some(began)) => active.map(|active| {
+                let until = active.row.ended_at.map_or(at, |ended| ended.min(at));
+                load_age_ms(&active.decisions, began, until).saturating_mul(1_000)
+            }),
+            (None, None) => None,
         };
         let decision = Decision { at, load_micros, by: by.map(str::to_owned), what };
         self.store.decide(run, &decision, moved).await?;
@@ -40,6 +46,20 @@ impl<S: Store> Dispatcher<S> {
             moved.load_began_at.into_iter().for_each(|began| active.load_began(began));
         }
         Ok(())
+    }
+
+    /// Stores since when the load of a run stands still, if it does not already. The rest of it is due after that time.
+    pub(super) async fn stand_still(
+        &mut self,
+        run: &RunId,
+        by: Option<&str>,
+        why: Decided,
+    ) -> Result<(), store::Error> {
+        let plays = |active: &&Active| active.schedule().is_some() && stands_still_since(&active.decisions).is_none();
+        match self.runs.get(run).filter(plays) {
+            Some(_) => self.decide(run, by, why, Moved::default()).await,
+            None => Ok(()),
+        }
     }
 
     /// Nothing more of the run is leased until it is resumed. What workers hold, they play.
@@ -75,7 +95,10 @@ impl<S: Store> Dispatcher<S> {
     /// The same of a run that has ended: its time stood still since it was paused, stopped or ended.
     pub(super) async fn load_moved(&self, row: &RunRow) -> Result<Option<i64>, store::Error> {
         let recovered = self.store.recover(&row.id).await?;
-        let stood_still = [stands_still_since(&recovered.decisions), row.ended_at].into_iter().flatten().min();
+        let stopped = [stands_still_since(&recovered.decisions), row.ended_at].into_iter().flatten().min();
+        // A resume that failed half way has moved it already.
+        let resumed = recovered.decisions.iter().rfind(|decision| decision.what == Decided::Resumed);
+        let stood_still = stopped.map(|since| resumed.map_or(since, |resumed| since.max(resumed.at)));
         let moved = recovered.load_began_at.zip(stood_still).map(|(began, since)| {
             let pause = self.clock.now().saturating_sub(since).max(0);
             began.saturating_add(pause)

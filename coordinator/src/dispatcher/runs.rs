@@ -5,11 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use record::{
-    Usd,
-    decision::{Decided, stands_still_since},
-    summary::RunState,
-};
+use record::{Usd, decision::Decided, summary::RunState};
 use scenario::{Plan, RunId};
 use store::{Moved, Recovered, RunRow, Store};
 
@@ -141,10 +137,9 @@ impl<S: Store> Dispatcher<S> {
     }
 
     pub(super) async fn cancel(&mut self, run: &RunId, by: Option<&str>, drain: bool) -> Result<RunState, Error> {
-        if let Some(active) = self.runs.get(run).filter(|active| active.is_running()) {
-            // The rest of a load is due after the time in which it stands still.
-            if drain && active.schedule().is_some() && stands_still_since(&active.decisions).is_none() {
-                self.decide(run, by, Decided::Interrupted, Moved::default()).await?;
+        if self.runs.get(run).is_some_and(Active::is_running) {
+            if drain {
+                self.stand_still(run, by, Decided::Interrupted).await?;
             }
             self.hear(Event::RunStopped { run: run.clone(), drain }).await;
         } else if aggregate::row(&*self.store, run).await?.state == RunState::Interrupted && !drain {

@@ -78,6 +78,11 @@ impl Scheduler {
         able.map(|session| u64::from(session.slots)).sum()
     }
 
+    #[must_use]
+    pub fn has_run(&self, run: &RunId) -> bool {
+        self.runs.contains_key(run)
+    }
+
     /// Trials of the run that are leased.
     #[must_use]
     pub fn leased(&self, run: &RunId) -> u64 {

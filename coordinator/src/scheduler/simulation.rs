@@ -48,6 +48,7 @@ fn every_trial_is_done_exactly_once_whatever_fails() {
         "reclaimed",
         "repeated grant",
         "replayed",
+        "resumed in a drain",
         "resumed session",
         "returned",
         "suspects",

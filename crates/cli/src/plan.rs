@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use scenario::{
     Plan, Reading,
-    plan::{Choices, Gates},
+    plan::{Choices, Gates, MAX_TRIALS},
 };
 
 use crate::{
@@ -140,7 +140,7 @@ fn placed_in_load(
     read: &Read,
 ) -> Option<Vec<scenario::Diagnostic>> {
     let pace = selection.load.pace.as_ref()?;
-    let plan = scenario::plan::build(reading, &Choices { load: None, ..choices }).ok()?;
+    let plan = scenario::plan::build(reading, &Choices { load: None, max_trials: MAX_TRIALS, ..choices }).ok()?;
     Some(load::misfits::of_pace(pace, read, &plan)).filter(|misfits| !misfits.is_empty())
 }
 

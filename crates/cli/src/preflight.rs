@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use worker::Resources;
 
 use crate::{
+    diagnostics,
     exit::{Exit, usage},
     judges,
     probe::{Asked, ask_agent, ask_model},
@@ -23,6 +24,8 @@ pub(crate) const LONG_TRIALS: u64 = 20;
 const MOST_ASKED: u32 = 20;
 const LEAST_ASKED: u32 = 3;
 const ENOUGH: Duration = Duration::from_secs(20);
+/// Waiting longer than this is said.
+const NOTICED: Duration = Duration::from_secs(3);
 /// The time limit of one answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -53,13 +56,16 @@ async fn insist<F: Future<Output = Asked>>(
     let began = Instant::now();
     let mut first: Option<FailureKind> = None;
     for asked in 1_u32.. {
-        let Asked { outcome, spend: took, .. } = ask().await;
+        let Asked { outcome, spend: took, .. } = noticed(what, name, asked == 1, ask()).await;
         spend.add(&took);
         let fault = match outcome {
             Err(fault) if is_lasting(fault.kind) && first.is_none_or(|kind| kind == fault.kind) => fault,
             Ok(_) | Err(_) => return Ok(()),
         };
-        first = Some(fault.kind);
+        if first.replace(fault.kind).is_none() && fault.kind != FailureKind::Misconfigured {
+            let message = format!("{what} {name:?} failed and is asked again: {}", fault.message);
+            diagnostics::note(&redact::redact(&message));
+        }
         let settled = fault.kind == FailureKind::Misconfigured;
         let enough = asked >= MOST_ASKED || (asked >= LEAST_ASKED && began.elapsed() >= ENOUGH);
         if settled || enough {
@@ -74,6 +80,21 @@ async fn insist<F: Future<Output = Asked>>(
         }
     }
     Ok(())
+}
+
+/// Waits for an answer, and says so on the terminal if that takes long.
+async fn noticed(what: &str, name: &str, is_first: bool, answer: impl Future<Output = Asked>) -> Asked {
+    let mut answer = std::pin::pin!(answer);
+    if is_first {
+        match tokio::time::timeout(NOTICED, &mut answer).await {
+            Ok(asked) => return asked,
+            Err(_) => {
+                let most = PATIENCE.as_secs();
+                diagnostics::note(&format!("waiting for {what} {name:?} to answer, for at most {most} s"));
+            }
+        }
+    }
+    answer.await
 }
 
 /// Whether the same question would fail again: a wrong address, key or certificate, not a busy server.

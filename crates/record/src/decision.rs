@@ -167,7 +167,10 @@ pub fn stands_still_since(decisions: &[Decision]) -> Option<i64> {
         match what {
             Decided::Paused | Decided::Stopped { .. } | Decided::OutOfMoney { .. } => _ = stopped.get_or_insert(*at),
             Decided::Interrupted => _ = interrupted.get_or_insert(*at),
-            Decided::Restarted => interrupted = None,
+            Decided::Restarted => {
+                stopped = stopped.map(|since: i64| interrupted.map_or(since, |earlier| since.min(earlier)));
+                interrupted = None;
+            }
             Decided::Resumed => (stopped, interrupted) = (None, None),
             _ => {}
         }
@@ -248,7 +251,10 @@ mod tests {
         }
         let decisions = [of(3, Decided::Interrupted), of(5, Decided::Paused), of(7, Decided::Restarted)];
         let since = [1, 2, 3].map(|many| stands_still_since(&decisions[..many]));
-        assert_eq!(since, [Some(3), Some(3), Some(5)], "a restart ends an interruption, and no pause");
+        assert_eq!(since, [Some(3), Some(3), Some(3)], "a restart does not end a pause");
+        let decisions = [of(3, Decided::Interrupted), of(5, Decided::Restarted), of(7, Decided::Paused)];
+        let since = [1, 2, 3].map(|many| stands_still_since(&decisions[..many]));
+        assert_eq!(since, [Some(3), None, Some(7)], "a restart ends an interruption");
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub use decide::Decide;
 pub use judge_gate::{Agreeing, JudgeGate, MeasuredCriterion, MeasuredJudges};
 pub use origin::{Again, Origin};
 pub use rate_gate::{RateBy, RateGate, RatePer};
-pub use select::{Misfit, misfits, unknown_tags};
+pub use select::{Misfit, misfits, unknown_in_group, unknown_tags};
 pub use stored::Error;
 pub use transcripts::Transcripts;
 pub use trials::Trials;

@@ -108,7 +108,7 @@ fn judged(watched: &Watched, sums: &Sums, used: Used<'_>, when: When, end_micros
         && elapsed < objective.delay_micros
     {
         let delay = time::show(objective.delay_micros);
-        return (RunVerdict::Inconclusive, format!("it is judged after the first {delay} of the run"));
+        return (RunVerdict::Inconclusive, format!("it is judged after the first {delay}"));
     }
     let mut cell = sums.cells.get(&0).copied().unwrap_or_default();
     if watched.selection.is_all() {

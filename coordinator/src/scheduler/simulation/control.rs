@@ -1,10 +1,14 @@
 //! People who pause runs and set the rates of their loads. What they decide is stored, as the dispatcher does, and outlives a
 //! restart.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use record::{
-    decision::{Decided, Decision, apply, paused_at},
+    decision::{Decided, Decision, apply, paused_at, stands_still_since},
     summary::RunState,
 };
 use scenario::{
@@ -29,7 +33,7 @@ impl World {
     pub(super) fn work(&mut self, run: &RunId, planned: u64, recovered: &Recovered) -> Work {
         let Some(schedule) = self.schedule(run, recovered) else { return Work::Trials(planned) };
         self.ledger.events.insert("load");
-        let then = paused_at(&recovered.decisions).map_or(self.at(), |since| since.min(self.at()));
+        let then = stands_still_since(&recovered.decisions).map_or(self.at(), |since| since.min(self.at()));
         let elapsed = |began: i64| Duration::from_millis((then - began).max(0) as u64);
         Work::Load { schedule: Arc::new(schedule), elapsed: recovered.load_began_at.map(elapsed) }
     }
@@ -53,48 +57,90 @@ impl World {
         at_once(self.store.decide(run, &decision, moved))
     }
 
-    /// Pauses a run, or lets it go on if it is paused.
+    /// Drains a run. Its load stands still from then on.
+    pub(super) fn stop(&mut self, run: &RunId) -> Checked {
+        if self.script.load_seconds.is_some() && self.is_running(run)? {
+            let recovered = at_once(self.store.recover(run))?;
+            if stands_still_since(&recovered.decisions).is_none() {
+                self.decide(run, Decided::Interrupted, Moved::default())?;
+            }
+        }
+        self.on(Event::RunStopped { run: run.clone(), drain: true })?;
+        self.check_clock(run)
+    }
+
+    /// Pauses a run, or lets it go on if it is paused or drained.
     pub(super) fn pause_or_resume(&mut self, run: &RunId) -> Checked {
         if !self.is_running(run)? {
             return Ok(());
         }
         let recovered = at_once(self.store.recover(run))?;
-        let paused = paused_at(&recovered.decisions);
-        let (what, moved) = match paused {
-            Some(since) => {
-                let moved = recovered.load_began_at.map(|began| began + (self.at() - since));
-                (Decided::Resumed, Moved { load_began_at: moved, ..Moved::default() })
-            }
-            None => (Decided::Paused, Moved::default()),
-        };
-        self.ledger.events.insert("paused");
-        self.decide(run, what, moved)?;
-        self.on(Event::Paused { run: run.clone(), paused: paused.is_none() })
+        if stands_still_since(&recovered.decisions).is_none() {
+            self.ledger.events.insert("paused");
+            self.decide(run, Decided::Paused, Moved::default())?;
+            self.on(Event::Paused { run: run.clone(), paused: true })?;
+            return self.check_clock(run);
+        }
+        if paused_at(&recovered.decisions).is_none() {
+            self.ledger.events.insert("resumed in a drain");
+        }
+        let moved = self.as_if_begun_at(run, &recovered);
+        self.decide(run, Decided::Resumed, Moved { load_began_at: moved, ..Moved::default() })?;
+        self.on(Event::Paused { run: run.clone(), paused: false })?;
+        // As the dispatcher undoes a drain.
+        let (work, agents) = (Work::Trials(0), BTreeSet::new());
+        let recovered = Recovered::default().into();
+        self.on(Event::RunStarted { run: run.clone(), work, agents, recovered, silent: BTreeMap::new() })?;
+        self.check_clock(run)
     }
 
-    /// Nobody pauses a run for ever.
+    /// When the load began, as if its time had never stood still.
+    fn as_if_begun_at(&self, run: &RunId, recovered: &Recovered) -> Option<i64> {
+        recovered.load_began_at?;
+        Some(self.at() - self.scheduler.load_elapsed_at(run, self.now).as_millis() as i64)
+    }
+
+    /// The load is as old in the scheduler as what is stored says.
+    fn check_clock(&self, run: &RunId) -> Checked {
+        let recovered = at_once(self.store.recover(run))?;
+        let Some(began) = recovered.load_began_at.filter(|_| self.scheduler.has_run(run)) else { return Ok(()) };
+        let then = stands_still_since(&recovered.decisions).map_or(self.at(), |since| since.min(self.at()));
+        let (stored, known) = ((then - began).max(0), self.scheduler.load_elapsed_at(run, self.now).as_millis() as i64);
+        if (stored - known).abs() > 1 {
+            let decisions = recovered.decisions;
+            return Err(format!("{run}: its load is {known} ms old, and {stored} ms by {decisions:?} since {began}"));
+        }
+        Ok(())
+    }
+
+    /// Nobody pauses or drains a run for ever.
     pub(super) fn resume_all(&mut self) -> Checked {
         let runs: Vec<RunId> = self.ledger.planned.keys().cloned().collect();
         for run in runs {
-            if paused_at(&at_once(self.store.recover(&run))?.decisions).is_some() {
+            if stands_still_since(&at_once(self.store.recover(&run))?.decisions).is_some() {
                 self.pause_or_resume(&run)?;
             }
         }
         Ok(())
     }
 
-    /// Pauses outlive a restart, and nothing else ends them.
+    /// Pauses outlive a restart, and nothing else ends them. It ends a drain.
     pub(super) fn obey_stored_pause(&mut self, run: &RunId, recovered: &Recovered) -> Checked {
-        match paused_at(&recovered.decisions) {
-            Some(_) => self.on(Event::Paused { run: run.clone(), paused: true }),
-            None => Ok(()),
+        let paused = paused_at(&recovered.decisions).is_some();
+        if paused {
+            self.on(Event::Paused { run: run.clone(), paused: true })?;
         }
+        if stands_still_since(&recovered.decisions).is_some() {
+            let moved = if paused { None } else { self.as_if_begun_at(run, recovered) };
+            self.decide(run, Decided::Restarted, Moved { load_began_at: moved, ..Moved::default() })?;
+        }
+        self.check_clock(run)
     }
 
-    /// A run that ended while it was paused goes on when it is resumed.
+    /// A run that ended while its load stood still goes on when it is resumed.
     pub(super) fn end_pause(&mut self, run: &RunId) -> Checked {
         let recovered = at_once(self.store.recover(run))?;
-        let Some(since) = paused_at(&recovered.decisions) else { return Ok(()) };
+        let Some(since) = stands_still_since(&recovered.decisions) else { return Ok(()) };
         let moved = recovered.load_began_at.map(|began| began + (self.at() - since));
         self.decide(run, Decided::Resumed, Moved { load_began_at: moved, ..Moved::default() })
     }

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use scenario::RunId;
 
-use super::{
-    super::Event,
-    world::{Checked, World},
-};
+use super::world::{Checked, World};
 
 /// How long a worker that was killed takes to come back.
 const BACK: Duration = Duration::from_millis(500);
@@ -59,7 +56,7 @@ impl World {
             9 => self.asleep_until = self.now + Duration::from_millis(self.chance.below(70_000)),
             10 if self.is_up() => {
                 let run = self.any_run();
-                self.on(Event::RunStopped { run, drain: true })?;
+                self.stop(&run)?;
             }
             11..=13 if self.is_up() => {
                 let run = self.any_run();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use record::count::plural;
-use scenario::{Diagnostic, Reading, ScenarioFile, plan::Choices};
+use scenario::{Diagnostic, Plan, ScenarioFile, plan::Choices};
 use yaml::diagnostic::Severity;
 
 use crate::{
@@ -47,7 +47,7 @@ pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
             Err(faults) => found.extend(faults),
             Ok(plan) if quarantine::are_folders(&args.paths) && choices.cover.is_none() => {
                 found.extend(quarantine::unknown(&read, &plan, &reading));
-                found.extend(misfits(&read, &reading));
+                found.extend(unknown_names(&read, &plan));
             }
             Ok(_) => {}
         }
@@ -70,15 +70,14 @@ pub(crate) fn check(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Held)
 }
 
-/// Warnings about paces: they may be for more scenarios than those that are checked, and choose among all agents.
-fn misfits(read: &Read, reading: &Reading) -> Vec<Diagnostic> {
-    let agents = read.settings.agents.keys().cloned().chain([settings::MOCK.to_owned()]).collect();
-    let Ok(plan) = scenario::plan::build(reading, &Choices { agents, ..Choices::default() }) else { return Vec::new() };
+/// Warnings about names in paces: they may be those of other scenarios. Which cases a pace plays also depends on the agents and
+/// personas of the run.
+fn unknown_names(read: &Read, plan: &Plan) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for pace in read.settings.load.keys() {
-        found.extend(load::misfits::of_pace(pace, read, &plan));
+        found.extend(load::misfits::unknown_names(pace, read, plan));
     }
-    found.into_iter().map(|misfit| Diagnostic { severity: Severity::Warning, ..misfit }).collect()
+    found.into_iter().map(|unknown| Diagnostic { severity: Severity::Warning, ..unknown }).collect()
 }
 
 fn unjudged(file: &ScenarioFile) -> Diagnostic {

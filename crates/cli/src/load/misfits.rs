@@ -1,16 +1,29 @@
 //! Paces of `gabfest.yaml` that name tags, scenarios or columns that the scenarios do not have.
 
-use scenario::{Diagnostic, Plan, plan::Misfit};
+use scenario::{
+    Diagnostic, Plan,
+    load::Choice,
+    plan::{Misfit, unknown_in_group},
+};
 use yaml::{Part, Spot};
 
 use super::resolve;
 use crate::settings::Read;
 
-/// An error for each, at its place in the settings; empty without a file. `plan` has no load.
+/// An error for each fault of a pace, at its place in the settings; empty without a file. `plan` has no load.
 pub(crate) fn of_pace(name: &str, read: &Read, plan: &Plan) -> Vec<Diagnostic> {
+    placed(name, read, |choice| scenario::plan::misfits(plan, choice))
+}
+
+/// The same for names alone.
+pub(crate) fn unknown_names(name: &str, read: &Read, plan: &Plan) -> Vec<Diagnostic> {
+    placed(name, read, |choice| choice.groups.iter().flat_map(|group| unknown_in_group(plan, group)).collect())
+}
+
+fn placed(name: &str, read: &Read, misfits: impl Fn(&Choice) -> Vec<Misfit>) -> Vec<Diagnostic> {
     let Some((pace, file)) = read.settings.load.get(name).zip(read.file.as_ref()) else { return Vec::new() };
     let Ok(choice) = resolve::choice(name, pace, &read.folder) else { return Vec::new() };
-    let misfits = scenario::plan::misfits(plan, &choice);
+    let misfits = misfits(&choice);
     if misfits.is_empty() {
         return Vec::new();
     }

@@ -50,11 +50,8 @@ pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static s
     if (last - first) / speed > time::MOST_MICROS as f64 {
         let days = ((last - first) / speed / DAY_MICROS).ceil();
         let numbers = values.first().is_some_and(|(_, value)| is_number(value)) && trace.unit.is_none();
-        let hint = if numbers {
-            "without `unit`, numbers are seconds: write `unit: ms`"
-        } else {
-            "a larger `speed` plays it in less time"
-        };
+        let unit = if numbers { "numbers are seconds: write `unit: ms` if they are milliseconds; " } else { "" };
+        let hint = format!("{unit}a larger `speed` plays it in less time");
         return Err(("file", format!("lasts {days} days, and at most 31 are played\nhint: {hint}")));
     }
     // Rounded as times and not as gaps, so that the errors do not add up.
@@ -139,7 +136,11 @@ mod tests {
             ("gone.csv", "file", "cannot be read"),
             ("s.txt", "file", "not a data file"),
             ("mixed.csv", "column", "\"1763931600\" in line 2, \"2023-11-16 18:17:04\" in line 3"),
-            ("long.csv", "file", "lasts 58 days, and at most 31 are played\nhint: without `unit`, numbers are seconds"),
+            (
+                "long.csv",
+                "file",
+                "lasts 58 days, and at most 31 are played\nhint: numbers are seconds: write `unit: ms`",
+            ),
             ("years.csv", "file", "lasts 730 days, and at most 31 are played\nhint: a larger `speed`"),
         ] {
             let (at, reason) = of(name, None, None).unwrap_err();

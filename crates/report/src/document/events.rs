@@ -16,7 +16,7 @@ const SHOWN: usize = 20;
 /// Something that happened at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// On the time axis of the charts: from the beginning of a load, whose time stands still in a pause.
+    /// On the time axis of the charts: from the beginning of a load, whose time stands still in a pause and after a stop.
     pub(crate) after_ms: u64,
     pub(crate) text: String,
     /// A name for a mark in a chart; `None`: another mark says it.

@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn events_that_are_close_share_a_name() {
         let series = Series { width_ms: 1_000, slices: Vec::new() };
-        // 5.4 px a second.
+        // 5.2 px a second.
         let time = Time { series: &series, whole_ms: 100_000 };
         let event = |after_ms, name: &str, lost| Event {
             after_ms,
@@ -261,8 +261,8 @@ mod tests {
         let row = |x: &str, name: &str, title: &str| (x.to_owned(), name.to_owned(), title.to_owned());
         let pause = [event(10_000, "paused", 0), event(10_000, "", 0), event(40_000, "60/s", 0)];
         let expected = [
-            row("138.0", "paused", "after 10 s: paused 0; after 10 s:  0"),
-            row("300.0", "60/s", "after 40 s: 60/s 0"),
+            row("136.0", "paused", "after 10 s: paused 0; after 10 s:  0"),
+            row("292.0", "60/s", "after 40 s: 60/s 0"),
         ];
         assert_eq!(marks(&pause), expected, "a pause takes no time on the axis");
         let lost = [event(10_000, "", 3), event(20_000, "", 1)];

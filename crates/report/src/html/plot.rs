@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::chart::{Tick, step};
 
 pub(super) const LEFT: f64 = 84.0;
-pub(super) const RIGHT: f64 = 624.0;
+/// Half of a label finds room to the right of it.
+pub(super) const RIGHT: f64 = 604.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 170.0;
 

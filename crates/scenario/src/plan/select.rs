@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use yaml::{Diagnostic, suggest};
 
 use self::fault::fault;
-pub use self::load::{Misfit, misfits};
+pub use self::load::{Misfit, misfits, unknown_in_group};
 use super::{
     Group, Plan,
     choices::{Choices, MAX_CASES, MAX_TRIALS, MOST_LISTED},

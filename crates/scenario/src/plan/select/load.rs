@@ -79,7 +79,7 @@ pub struct Misfit {
 #[must_use]
 pub fn misfits(plan: &Plan, choice: &Choice) -> Vec<Misfit> {
     let of_choice = |group: &GroupChoice| {
-        let unknown = unknown_names(plan, group);
+        let unknown = unknown_in_group(plan, group);
         if !unknown.is_empty() {
             return unknown;
         }
@@ -98,7 +98,9 @@ fn in_group(group: &GroupChoice, message: &str) -> Diagnostic {
     fault(format!("load group `{}`: {message}", group.name))
 }
 
-fn unknown_names(plan: &Plan, choice: &GroupChoice) -> Vec<Misfit> {
+/// What a group of a load names that no scenario of the plan has.
+#[must_use]
+pub fn unknown_in_group(plan: &Plan, choice: &GroupChoice) -> Vec<Misfit> {
     let mut found = Vec::new();
     for (name, value) in &choice.conditions {
         let conditions = Choices { conditions: vec![(name.clone(), value.clone())], ..Choices::default() };
@@ -133,7 +135,7 @@ fn unknown_names(plan: &Plan, choice: &GroupChoice) -> Vec<Misfit> {
 }
 
 fn of_group(plan: &Plan, choice: &GroupChoice) -> Result<LoadGroup, Diagnostic> {
-    if let Some(unknown) = unknown_names(plan, choice).into_iter().next() {
+    if let Some(unknown) = unknown_in_group(plan, choice).into_iter().next() {
         return Err(unknown.finding);
     }
     let choices =
