@@ -509,6 +509,13 @@ def compare_run(comparison, folder):
     comparison.equal(("schema_version",), 3)
 
 
+def stood_still_of(decisions):
+    """For how long a load stood still: by how much its own time fell behind the clock from the first decision to the last."""
+    behind = [of["after_ms"] - of["load_ms"] for of in decisions if of.get("load_ms") is not None]
+    stood_still = behind[-1] - behind[0] if behind else 0
+    return stood_still if stood_still >= 50 else 0
+
+
 def compare_wall(comparison, folder):
     row = folder.run
     if row["ended_at"] is None or comparison.report["wall"] is None:
@@ -518,7 +525,10 @@ def compare_wall(comparison, folder):
     warm_up = (folder.plan.get("load") or {}).get("warm_up_micros", 0) // 1000
     measured = comparison.report["wall"].get("measured_ms", took)
     # A run that was stopped may have played a part of its warm-up.
-    right = measured == max(took - warm_up, 0) or row["state"] != "finished" and measured <= took
+    stood_still = stood_still_of(comparison.report["run"].get("decisions", []))
+    comparison.holds(("wall", "stood_still_ms"), abs(comparison.report["wall"].get("stood_still_ms", 0) - stood_still) <= 2, f"{stood_still}")
+    expected = max(took - warm_up - comparison.report["wall"].get("stood_still_ms", 0), 0)
+    right = measured == expected or row["state"] != "finished" and measured <= took
     comparison.holds(("wall", "measured_ms" if measured != took else "duration_ms"), right, f"{took - warm_up} was measured")
     per = lambda number, millis: round(number * millis / measured, 2) if measured else None
     sum_of = lambda key: sum(trial[key] for trial in folder.trials)

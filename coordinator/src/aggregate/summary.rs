@@ -6,9 +6,9 @@ use chrono::{DateTime, SecondsFormat};
 use record::{
     Blame, FailureKind, Role, Summary, Tally,
     call::Spend,
-    decision::{load_age_ms, stands_still_since, stopped, stopping_objectives},
+    decision::{load_age_ms, load_stood_still_ms, stands_still_since, stopped, stopping_objectives},
     summary::{
-        CaseSummary, KeptTranscripts, Losses, Run, RunDecision, RunState, RunVerdict, SCHEMA_VERSION, Totals,
+        CaseSummary, KeptTranscripts, LeftOut, Losses, Run, RunDecision, RunState, RunVerdict, SCHEMA_VERSION, Totals,
         Unreadable, Wall,
     },
     tally::Counts,
@@ -140,7 +140,11 @@ pub(super) fn of(
         let written = |spend: &Spend| spend.of(Role::Agent).tokens.output;
         let of_warm_up = tally.warm_up_spend().map_or(0, written);
         let tokens = written(spend).saturating_sub(of_warm_up);
-        Wall::of(took, warm_up_ms(row, tally, recovered).min(took), summary.conversations, summary.turns, tokens)
+        let left_out = LeftOut {
+            warm_up_ms: warm_up_ms(row, tally, recovered).min(took),
+            stood_still_ms: load_stood_still_ms(&recovered.decisions),
+        };
+        Wall::of(took, left_out, summary.conversations, summary.turns, tokens)
     });
     let Tables { agents, scenarios, personas, tags, axes, checks, metrics, others } = Tables::of(&tally.breakdown);
     Summary {

@@ -10,6 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A decision, and when it was made.
+/// A load that stood still for less did not stand still.
+const LEAST_STOOD_MS: u64 = 50;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// Unix milliseconds.
@@ -214,6 +217,19 @@ pub fn load_age_ms(decisions: &[Decision], began_at: i64, at: i64) -> u64 {
     }
 }
 
+/// For how long a load stood still and was continued, in milliseconds.
+#[must_use]
+pub fn load_stood_still_ms(decisions: &[Decision]) -> u64 {
+    // A load that goes on is as much older by the clock than by its own time.
+    let mut ahead =
+        decisions.iter().filter_map(|of| Some(of.at.saturating_sub(i64::try_from(of.load_micros? / 1_000).ok()?)));
+    let Some(first) = ahead.next() else { return 0 };
+    let last = ahead.next_back().unwrap_or(first);
+    let stood = u64::try_from(last.saturating_sub(first)).unwrap_or(0);
+    // Two clocks that are read one after the other.
+    if stood < LEAST_STOOD_MS { 0 } else { stood }
+}
+
 /// The objectives that ever stopped the run, with the first reason of each.
 #[must_use]
 pub fn stopping_objectives(decisions: &[Decision]) -> Vec<(String, String)> {
@@ -275,6 +291,8 @@ mod tests {
             assert_eq!(load_age_ms(&decisions, began, at), age, "at {at}");
         }
         assert_eq!(load_age_ms(&[of(5, Decided::Paused)], 1_000, 1_700), 700);
+        let stood = [0, 1, 2, 3, 4, 5].map(|many| load_stood_still_ms(&decisions[..many]));
+        assert_eq!(stood, [0, 0, 1_000, 5_000, 5_000, 16_200]);
     }
 
     fn stop(reason: &str, objective: Option<&str>) -> Decided {

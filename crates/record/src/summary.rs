@@ -36,7 +36,7 @@ pub use self::{
         ScenarioSummary, TagSummary,
     },
     past::{FailureSeen, Past, QuarantineAlert},
-    run::{Gate, Run, RunDecision, RunState, RunVerdict, Wall},
+    run::{Gate, LeftOut, Run, RunDecision, RunState, RunVerdict, Wall},
     sequential::{Sequential, SequentialCase, SequentialRate},
     totals::{
         Attempts, Bounds, Budget, Cost, FailureCount, Latencies, Losses, ModelSpend, Preflight, Rate, RateScope,

@@ -158,10 +158,20 @@ pub(crate) fn unanswered(latency: &Latencies) -> Option<String> {
     (turns > 0).then(|| format!("{} without an answer {are} not in it", plural(turns, "turn", "turns")))
 }
 
-/// `12.5 conversations/min, 4.2 turns/s`; conversations only if there were any, and `after the warm-up` if there was one.
+/// What the rates of a run leave out of its time: `after the warm-up, without pauses`.
+pub(crate) fn left_out(wall: &Wall) -> Option<&'static str> {
+    match (wall.warm_up_ms() > 0, wall.stood_still_ms.is_some()) {
+        (false, false) => None,
+        (true, false) => Some("after the warm-up"),
+        (false, true) => Some("without pauses"),
+        (true, true) => Some("after the warm-up, without pauses"),
+    }
+}
+
+/// `12.5 conversations/min, 4.2 turns/s`; conversations only if there were any, and what the rates leave out.
 pub(crate) fn pace(wall: &Wall, conversations: u64) -> Option<String> {
-    let after = if wall.measured_ms.is_some() { " after the warm-up" } else { "" };
-    let turns = format!("{} turns/s{after}", decimal(wall.turns_per_second?));
+    let left_out = left_out(wall).map(|words| format!(" {words}")).unwrap_or_default();
+    let turns = format!("{} turns/s{left_out}", decimal(wall.turns_per_second?));
     let conversations = wall.conversations_per_minute.filter(|_| conversations > 0);
     Some(match conversations {
         Some(conversations) => format!("{} conversations/min, {turns}", decimal(conversations)),
@@ -245,7 +255,7 @@ pub(crate) fn replayed_failures(totals: &Totals) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use record::turn_times::Times;
+    use record::{summary::LeftOut, turn_times::Times};
 
     use super::*;
 
@@ -270,12 +280,19 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(count(number), text);
         }
-        let pace = |conversations, turns| pace(&Wall::of(60_000, 0, conversations, turns, 0), conversations);
+        let pace =
+            |conversations, turns| pace(&Wall::of(60_000, LeftOut::default(), conversations, turns, 0), conversations);
         assert_eq!(pace(1_200, 12_000).unwrap(), "1,200 conversations/min, 200 turns/s");
         assert_eq!(pace(0, 30).unwrap(), "0.50 turns/s");
-        assert_eq!(super::pace(&Wall::of(0, 0, 1, 1, 0), 1), None);
-        let warmed_up = Wall::of(70_000, 10_000, 0, 30, 0);
-        assert_eq!(super::pace(&warmed_up, 0).unwrap(), "0.50 turns/s after the warm-up");
+        assert_eq!(super::pace(&Wall::of(0, LeftOut::default(), 1, 1, 0), 1), None);
+        for (warm_up_ms, stood_still_ms, words) in [
+            (10_000, 0, "0.50 turns/s after the warm-up"),
+            (0, 10_000, "0.50 turns/s without pauses"),
+            (4_000, 6_000, "0.50 turns/s after the warm-up, without pauses"),
+        ] {
+            let wall = Wall::of(70_000, LeftOut { warm_up_ms, stood_still_ms }, 0, 30, 0);
+            assert_eq!(super::pace(&wall, 0).unwrap(), words);
+        }
         assert_eq!(usd(0.01234), "$0.0123");
         assert_eq!(plural(1, "case", "cases"), "1 case");
     }

@@ -59,6 +59,7 @@ pub(super) fn search(written: &Pace, keys: &[&'static str]) -> Found<Option<Sear
     let every_micros = micros(search.every, USUAL_EVERY_MICROS);
     in_range("every", every_micros > 0, "is 0: a step would have no conversation".to_owned())?;
     let conversations = search.conversations.unwrap_or(USUAL_CONVERSATIONS);
+    in_range("conversations", conversations > 0, "is 0: a step would have no conversation".to_owned())?;
     let settle_micros = micros(search.settle, USUAL_SETTLE_MICROS);
     Ok(Some(Search { from, to, factor, precision, max_steps, every_micros, conversations, settle_micros }))
 }

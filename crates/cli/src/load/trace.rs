@@ -11,6 +11,8 @@ use super::settings::{TimeUnit, Trace};
 const USUAL_COLUMN: &str = "timestamp";
 
 const DAY_MICROS: f64 = 86_400e6;
+/// A time in seconds is not so far from 1970: this is the year 5138, or 1973 in milliseconds.
+const MOST_SECONDS: f64 = 1e11;
 
 /// The gap before each start in microseconds. The first start is at 0, and the rows may have any order. The error names the key.
 pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static str, String)> {
@@ -28,6 +30,9 @@ pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static s
     })?;
     let mut times = Vec::with_capacity(values.len());
     for (line, value) in &values {
+        if value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()) {
+            return Err(("column", format!("`{column}` has no value in line {line} of {}", trace.file)));
+        }
         let micros = micros_of(value, unit_micros(trace.unit)).ok_or_else(|| {
             let expected = "expected a number, or a date and time such as 2026-11-23T08:00:00Z";
             ("column", format!("`{column}`, line {line} of {}: {expected}, found {value}", trace.file))
@@ -47,6 +52,16 @@ pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static s
     let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
         return Err(("file", "has no rows".to_owned()));
     };
+    if trace.unit.is_none() && last > MOST_SECONDS * 1e6 {
+        let seconds = last / 1e6;
+        return Err((
+            "column",
+            format!(
+                "`{column}` of {} has {seconds}, and numbers are seconds\nhint: write `unit: ms` beside `file` for milliseconds, `unit: us` for microseconds",
+                trace.file
+            ),
+        ));
+    }
     if (last - first) / speed > time::MOST_MICROS as f64 {
         let days = ((last - first) / speed / DAY_MICROS).ceil();
         let numbers = values.first().is_some_and(|(_, value)| is_number(value)) && trace.unit.is_none();
@@ -127,7 +142,9 @@ mod tests {
         write("s.txt", "timestamp\n1\n");
         write("none.csv", "timestamp\n");
         write("mixed.csv", "timestamp\n1763931600\n2023-11-16 18:17:04\n");
-        write("long.csv", "timestamp\n1763931600000\n1763936600000\n");
+        write("long.csv", "timestamp\n0\n5000000\n");
+        write("ms.csv", "timestamp\n1763931600000\n1763931605000\n");
+        write("gap.csv", "id,timestamp\na,1\nb,\n");
         write("years.csv", "timestamp\n2021-11-16 18:17:04\n2023-11-16 18:17:04\n");
         for (name, key, expected) in [
             ("bad.csv", "column", "line 3 of bad.csv: expected a number"),
@@ -141,6 +158,8 @@ mod tests {
                 "file",
                 "lasts 58 days, and at most 31 are played\nhint: numbers are seconds: write `unit: ms`",
             ),
+            ("ms.csv", "column", "has 1763931605000, and numbers are seconds\nhint: write `unit: ms`"),
+            ("gap.csv", "column", "`timestamp` has no value in line 3 of gap.csv"),
             ("years.csv", "file", "lasts 730 days, and at most 31 are played\nhint: a larger `speed`"),
         ] {
             let (at, reason) = of(name, None, None).unwrap_err();

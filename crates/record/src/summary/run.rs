@@ -104,9 +104,12 @@ pub struct Gate {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wall {
     pub duration_ms: u64,
-    /// `duration_ms` without the warm-up of a load: what the rates divide by. Absent without a warm-up.
+    /// `duration_ms` without the warm-up of a load and without `stood_still_ms`: what the rates divide by. Absent if that is all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_ms: Option<u64>,
+    /// For how long a load stood still before it was continued: from a pause or a stop to `gabfest resume`. Absent if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stood_still_ms: Option<u64>,
     /// Of the conversations and turns of `summary`; `null` where nothing was measured.
     pub conversations_per_minute: Option<f64>,
     pub turns_per_second: Option<f64>,
@@ -116,21 +119,36 @@ pub struct Wall {
     pub output_tokens_per_second: Option<f64>,
 }
 
+/// What rates leave out of the time of a run, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// How long the warm-up of a load took.
+    pub warm_up_ms: u64,
+    pub stood_still_ms: u64,
+}
+
 impl Wall {
-    /// `warm_up_ms`: how long the warm-up of a load took; 0 without one.
     #[must_use]
-    pub fn of(duration_ms: u64, warm_up_ms: u64, conversations: u64, turns: u64, output_tokens: u64) -> Self {
-        let measured_ms = duration_ms.saturating_sub(warm_up_ms);
+    pub fn of(duration_ms: u64, left_out: LeftOut, conversations: u64, turns: u64, output_tokens: u64) -> Self {
+        let LeftOut { warm_up_ms, stood_still_ms } = left_out;
+        let measured_ms = duration_ms.saturating_sub(stood_still_ms).saturating_sub(warm_up_ms);
         let per = |number: u64, millis: f64| {
             (measured_ms > 0).then(|| (number as f64 * millis / measured_ms as f64 * 100.0).round() / 100.0)
         };
         Self {
             duration_ms,
-            measured_ms: (warm_up_ms > 0).then_some(measured_ms),
+            measured_ms: (warm_up_ms + stood_still_ms > 0).then_some(measured_ms),
+            stood_still_ms: (stood_still_ms > 0).then_some(stood_still_ms),
             conversations_per_minute: per(conversations, 60_000.0),
             turns_per_second: per(turns, 1_000.0),
             output_tokens_per_second: per(output_tokens, 1_000.0),
         }
+    }
+
+    /// How long the warm-up took, in milliseconds; 0 without one.
+    #[must_use]
+    pub fn warm_up_ms(&self) -> u64 {
+        self.duration_ms.saturating_sub(self.measured() + self.stood_still_ms.unwrap_or(0))
     }
 
     /// What rates divide by, in milliseconds.

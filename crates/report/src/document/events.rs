@@ -28,8 +28,18 @@ pub(crate) struct Event {
 /// In the order in which they happened.
 pub(crate) fn events(summary: &Summary) -> Vec<Event> {
     let decided = summary.run.decisions.iter();
-    let mut paused = None;
-    let mut all: Vec<Event> = decided.map(|decision| decided_event(decision, &mut paused)).collect();
+    let (mut paused, mut last) = (None, 0);
+    let mut all: Vec<Event> = decided
+        .map(|decision| {
+            let mut event = decided_event(decision, &mut paused);
+            // A load that stands still goes on at the same moment, to a rounded millisecond. Rates are set for later.
+            if !matches!(decision.what, Decided::Rate { .. } | Decided::SearchStep { .. }) {
+                event.after_ms = event.after_ms.max(last);
+                last = event.after_ms;
+            }
+            event
+        })
+        .collect();
     all.extend(summary.losses.iter().map(|lost| Event {
         after_ms: lost.after_ms,
         text: match lost.conversations {
@@ -66,15 +76,21 @@ fn decided_event(decision: &RunDecision, paused: &mut Option<u64>) -> Event {
         }
         Decided::Interrupted => {
             paused.get_or_insert(decision.after_ms);
-            ("somebody stopped the run: what was running ended, and nothing more started".to_owned(), is("stopped"))
+            ("somebody stopped the run, and nothing more started".to_owned(), is("stopped"))
         }
         Decided::Resumed => match paused.take() {
             Some(since) => (format!("resumed, {} later", millis(decision.after_ms.saturating_sub(since) as f64)), None),
             None => ("resumed".to_owned(), is("resumed")),
         },
         Decided::Restarted => ("the coordinator was started again, or another one took over".to_owned(), is("restart")),
-        Decided::Stopped { reason, .. } => (format!("gabfest stopped the run: {}", clean(reason)), is("stopped")),
-        Decided::OutOfMoney { reason } => (format!("gabfest stopped the run: {}", clean(reason)), is("out of money")),
+        Decided::Stopped { reason, .. } => {
+            paused.get_or_insert(decision.after_ms);
+            (format!("gabfest stopped the run: {}", clean(reason)), is("stopped"))
+        }
+        Decided::OutOfMoney { reason } => {
+            paused.get_or_insert(decision.after_ms);
+            (format!("gabfest stopped the run: {}", clean(reason)), is("out of money"))
+        }
         Decided::Waits { endpoint, reason } => {
             (format!("trials waited for {}: {}", clean(endpoint), clean(reason)), is("endpoint down"))
         }

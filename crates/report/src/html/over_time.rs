@@ -112,7 +112,11 @@ impl Time<'_> {
             ],
             None => vec![self.line("started", "started", decimal, |slice| per_second(slice.starts, slice))],
         };
-        let ended = self.line("ended", "completed", decimal, |slice| per_second(slice.ends, slice));
+        // A warm-up is not in the figures of the run.
+        let warm_up_ms = summary.wall.map_or(0, |wall| wall.warm_up_ms());
+        let is_measured = |slice: &SeriesSlice| slice.ends > 0 || slice.from_ms + self.series.width_ms > warm_up_ms;
+        let ended = self
+            .line("ended", "completed", decimal, |slice| per_second(slice.ends, slice).filter(|_| is_measured(slice)));
         started.into_iter().chain([ended]).collect()
     }
 

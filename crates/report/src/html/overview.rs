@@ -249,7 +249,7 @@ fn figures(summary: &Summary) -> Vec<Figure> {
             wall.turns_per_second.map(|rate| (rate, "turns/s")),
         ];
         let details = pace.into_iter().flatten().map(|(rate, unit)| format!("{} {unit}", figures::decimal(rate)));
-        let details = details.chain(wall.measured_ms.map(|_| "after the warm-up".to_owned()));
+        let details = details.chain(figures::left_out(&wall).map(str::to_owned));
         all.push(figure("wall", "Wall time", millis(wall.duration_ms as f64), details.collect()));
     }
     let times = &totals.latency.times;

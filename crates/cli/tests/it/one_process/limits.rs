@@ -14,8 +14,8 @@ use super::{
 };
 
 /// 2026-11-20T23:55:00Z
-const BEFORE_MIDNIGHT: i64 = 1_795_218_900_000;
-const MIDNIGHT: Duration = Duration::from_secs(300);
+pub(super) const BEFORE_MIDNIGHT: i64 = 1_795_218_900_000;
+pub(super) const MIDNIGHT: Duration = Duration::from_secs(300);
 
 #[tokio::test(start_paused = true)]
 async fn a_day_has_no_more_requests_than_its_limit_and_the_run_resumes_the_next_day() {

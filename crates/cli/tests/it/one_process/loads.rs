@@ -16,7 +16,11 @@ use scenario::{
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use super::house::{self, Asked, House};
+use super::{
+    house::{self, Asked, House},
+    limits,
+    limits::{BEFORE_MIDNIGHT, MIDNIGHT},
+};
 
 const SECOND: u64 = 1_000_000;
 
@@ -279,6 +283,54 @@ async fn a_load_that_is_stopped_goes_on_where_it_was() {
     let decided: Vec<&Decided> = summary.run.decisions.iter().map(|decision| &decision.what).collect();
     let [stopped, resumed] = [&Decided::Interrupted, &Decided::Resumed];
     assert_eq!(decided, [stopped, resumed, stopped, resumed]);
+    let wall = summary.wall.expect("the run has ended");
+    let stood_still = wall.stood_still_ms.expect("it stood still twice");
+    assert!((61_000..63_500).contains(&stood_still), "{stood_still} ms");
+    assert_eq!(wall.measured_ms, Some(wall.duration_ms - stood_still), "the rates leave that out");
+    let rate = wall.conversations_per_minute.expect("some were played");
+    assert!((520.0..=600.0).contains(&rate), "{rate} a minute, at 10 starts a second");
+    worker.drained().await;
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_plays_an_interrupted_load_on_from_where_it_stood_still() {
+    let mut house = House::open().await;
+    let worker = house.hire_counted(&Default::default(), 100, &Asked::default());
+    let run = house.submit(&load(even(10.0, 20))).await;
+    sleep(Duration::from_secs(8)).await;
+    house.cancel(&run, true).await;
+    sleep(Duration::from_millis(500)).await;
+    house.restart().await;
+    assert_eq!(house.followed(&run).await.state(), RunState::Finished);
+    let summary = house.summary(&run).await;
+    let load = summary.load.expect("it has a load");
+    assert_eq!((load.scheduled, load.sent, load.dropped), (200, 200, 0));
+    let decided: Vec<&Decided> = summary.run.decisions.iter().map(|decision| &decision.what).collect();
+    assert_eq!(decided, [&Decided::Interrupted, &Decided::Restarted]);
+    worker.drained().await;
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_load_whose_quota_is_used_up_goes_on_the_next_day() {
+    let limited = limits(json!({ "requests_per_day": 150 }));
+    let mut house = House::open_at(BEFORE_MIDNIGHT).await;
+    let worker = house.hire_counted(&limited, 100, &Asked::default());
+    let run = house.submit(&load(even(10.0, 20))).await;
+    let last = house.followed(&run).await;
+    assert_eq!(last.state(), RunState::Interrupted);
+    let summary = house.summary(&run).await;
+    assert!(summary.run.exhausted);
+    let reason = summary.run.stopped.expect("gabfest stopped it");
+    assert!(reason.contains("quota"), "{reason}");
+    sleep(MIDNIGHT).await;
+    house.resume(&run).await;
+    assert_eq!(house.followed(&run).await.state(), RunState::Finished);
+    let summary = house.summary(&run).await;
+    let load = summary.load.expect("it has a load");
+    assert_eq!((load.scheduled, load.sent, load.dropped), (200, 200, 0));
+    assert_eq!(summary.verdict, RunVerdict::Pass);
     worker.drained().await;
     house.close().await;
 }
