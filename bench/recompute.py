@@ -510,10 +510,21 @@ def compare_run(comparison, folder):
 
 
 def stood_still_of(decisions):
-    """For how long a load stood still: by how much its own time fell behind the clock from the first decision to the last."""
-    behind = [of["after_ms"] - of["load_ms"] for of in decisions if of.get("load_ms") is not None]
-    stood_still = behind[-1] - behind[0] if behind else 0
-    return stood_still if stood_still >= 50 else 0
+    """For how long a load stood still before it was continued. A restart ends an interruption, and a resume every stop."""
+    stood_still, stopped, interrupted = 0, None, None
+    for of in decisions:
+        before = min((at for at in (stopped, interrupted) if at is not None), default=None)
+        if of["decided"] in ("paused", "stopped", "out_of_money"):
+            stopped = of["after_ms"] if stopped is None else stopped
+        elif of["decided"] == "interrupted":
+            interrupted = of["after_ms"] if interrupted is None else interrupted
+        elif of["decided"] == "resumed":
+            stopped = interrupted = None
+        elif of["decided"] == "restarted":
+            stopped, interrupted = None if stopped is None else before, None
+        if before is not None and stopped is None and interrupted is None:
+            stood_still += of["after_ms"] - before
+    return stood_still
 
 
 def compare_wall(comparison, folder):
@@ -525,7 +536,7 @@ def compare_wall(comparison, folder):
     warm_up = (folder.plan.get("load") or {}).get("warm_up_micros", 0) // 1000
     measured = comparison.report["wall"].get("measured_ms", took)
     # A run that was stopped may have played a part of its warm-up.
-    stood_still = stood_still_of(comparison.report["run"].get("decisions", []))
+    stood_still = stood_still_of(comparison.report["run"].get("decisions", [])) if folder.plan.get("load") else 0
     comparison.holds(("wall", "stood_still_ms"), abs(comparison.report["wall"].get("stood_still_ms", 0) - stood_still) <= 2, f"{stood_still}")
     expected = max(took - warm_up - comparison.report["wall"].get("stood_still_ms", 0), 0)
     right = measured == expected or row["state"] != "finished" and measured <= took

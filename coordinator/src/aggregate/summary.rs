@@ -142,7 +142,7 @@ pub(super) fn of(
         let tokens = written(spend).saturating_sub(of_warm_up);
         let left_out = LeftOut {
             warm_up_ms: warm_up_ms(row, tally, recovered).min(took),
-            stood_still_ms: load_stood_still_ms(&recovered.decisions),
+            stood_still_ms: tally.load.as_ref().map_or(0, |_| load_stood_still_ms(&recovered.decisions)),
         };
         Wall::of(took, left_out, summary.conversations, summary.turns, tokens)
     });

@@ -22,6 +22,7 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     allocator::Allocator,
+    commit::QUOTA_USED_UP,
     deciding::Deciding,
     early_stop::{EarlyStop, Player},
     load_progress,
@@ -83,7 +84,7 @@ impl Active {
         let progress = progress(&row, &tally, &spend, lost_attempts, &decisions, Fleet::default(), now);
         let progress = watch::Sender::new(progress);
         let early_stop = EarlyStop::default();
-        let hopeless = decision::stopped(&decisions).map(str::to_owned);
+        let hopeless = decision::stopped(&decisions).filter(|why| *why != QUOTA_USED_UP).map(str::to_owned);
         let schedule = decision::schedule(&plan, &decisions).map(Arc::new);
         let mut money = Allocator::new(&recovered.ledger);
         if decision::is_out_of_money(&decisions) {
@@ -124,7 +125,7 @@ impl Active {
     /// Whether nothing but an interruption lets its load stand still.
     pub(super) fn is_interrupted(&self) -> bool {
         let stands_still = stands_still_since(&self.decisions).is_some();
-        stands_still && self.paused_at().is_none() && self.hopeless.is_none() && !self.row.exhausted
+        stands_still && self.paused_at().is_none() && decision::stopped(&self.decisions).is_none()
     }
 
     /// The first objective that is broken and stops the run, and why.

@@ -17,6 +17,9 @@ use crate::{
     scheduler::{Event, Held},
 };
 
+/// Why a load stopped. Such a run is `exhausted`, which has an exit code of its own.
+pub(super) const QUOTA_USED_UP: &str = "a provider's quota or credit is used up";
+
 impl<S: Store> Dispatcher<S> {
     /// A batch that is due is stored, with what the session has begun since the last one.
     pub(super) async fn take_batch(
@@ -161,7 +164,7 @@ fn broken(commit: &Commit, committed: &Committed) -> Vec<bool> {
 }
 
 fn quota_used_up() -> Decided {
-    Decided::Stopped { reason: "a provider's quota or credit is used up".to_owned(), objective: None }
+    Decided::Stopped { reason: QUOTA_USED_UP.to_owned(), objective: None }
 }
 
 /// What the trials of a batch say about the whole run.

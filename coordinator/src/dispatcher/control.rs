@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use record::decision::{Decided, Decision, apply, load_age_ms, stands_still_since};
+use record::decision::{Decided, Decision, apply, load_age_ms, stands_still_since, stopped};
 use scenario::{
     RunId,
     load::{Lane, RateChange},
@@ -55,7 +55,12 @@ impl<S: Store> Dispatcher<S> {
         by: Option<&str>,
         why: Decided,
     ) -> Result<(), store::Error> {
-        let plays = |active: &&Active| active.schedule().is_some() && stands_still_since(&active.decisions).is_none();
+        let stands_still = |active: &Active| match why {
+            Decided::Interrupted => stands_still_since(&active.decisions).is_some(),
+            // A restart ends an interruption, and not this.
+            _ => active.paused_at().is_some() || stopped(&active.decisions).is_some(),
+        };
+        let plays = |active: &&Active| active.is_running() && active.schedule().is_some() && !stands_still(active);
         match self.runs.get(run).filter(plays) {
             Some(_) => self.decide(run, by, why, Moved::default()).await,
             None => Ok(()),

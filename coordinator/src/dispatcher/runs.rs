@@ -92,14 +92,14 @@ impl<S: Store> Dispatcher<S> {
             }
             active.refuses_first_budget(max_cost)?;
             // Resuming a run that is draining undoes the drain.
-            let replays = active.plan.replays;
-            if active.row.exhausted {
-                self.store.resume(run, &[], replays).await?;
-            }
+            let (replays, exhausted) = (active.plan.replays, active.row.exhausted);
             if let Some(max_cost) = max_cost {
                 self.set_budget(run, by, max_cost).await?;
             }
             self.unpause(run, by).await?;
+            if exhausted {
+                self.store.resume(run, &[], replays).await?;
+            }
             let Some(active) = self.runs.get_mut(run) else { return Err(Error::Stopped) };
             active.row.exhausted = false;
             active.money.iter_mut().for_each(Allocator::resume);

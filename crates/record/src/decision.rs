@@ -10,9 +10,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A decision, and when it was made.
-/// A load that stood still for less did not stand still.
-const LEAST_STOOD_MS: u64 = 50;
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// Unix milliseconds.
@@ -217,17 +214,19 @@ pub fn load_age_ms(decisions: &[Decision], began_at: i64, at: i64) -> u64 {
     }
 }
 
-/// For how long a load stood still and was continued, in milliseconds.
+/// For how long a load stood still before it was continued, in milliseconds: from each pause or stop on.
 #[must_use]
 pub fn load_stood_still_ms(decisions: &[Decision]) -> u64 {
-    // A load that goes on is as much older by the clock than by its own time.
-    let mut ahead =
-        decisions.iter().filter_map(|of| Some(of.at.saturating_sub(i64::try_from(of.load_micros? / 1_000).ok()?)));
-    let Some(first) = ahead.next() else { return 0 };
-    let last = ahead.next_back().unwrap_or(first);
-    let stood = u64::try_from(last.saturating_sub(first)).unwrap_or(0);
-    // Two clocks that are read one after the other.
-    if stood < LEAST_STOOD_MS { 0 } else { stood }
+    let mut since = None;
+    let mut stood_still = 0;
+    for (index, decision) in decisions.iter().enumerate() {
+        let stands_still = stands_still_since(&decisions[..=index]);
+        if let (Some(since), None) = (since, stands_still) {
+            stood_still += u64::try_from(decision.at.saturating_sub(since)).unwrap_or(0);
+        }
+        since = stands_still;
+    }
+    stood_still
 }
 
 /// The objectives that ever stopped the run, with the first reason of each.
@@ -292,7 +291,7 @@ mod tests {
         }
         assert_eq!(load_age_ms(&[of(5, Decided::Paused)], 1_000, 1_700), 700);
         let stood = [0, 1, 2, 3, 4, 5].map(|many| load_stood_still_ms(&decisions[..many]));
-        assert_eq!(stood, [0, 0, 1_000, 5_000, 5_000, 16_200]);
+        assert_eq!(stood, [0, 0, 0, 5_000, 5_000, 16_200], "what was not continued is the end of the run");
     }
 
     fn stop(reason: &str, objective: Option<&str>) -> Decided {

@@ -107,7 +107,7 @@ pub struct Wall {
     /// `duration_ms` without the warm-up of a load and without `stood_still_ms`: what the rates divide by. Absent if that is all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_ms: Option<u64>,
-    /// For how long a load stood still before it was continued: from a pause or a stop to `gabfest resume`. Absent if it did not.
+    /// For how long a load stood still before it was continued: from each pause or stop on. Absent if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stood_still_ms: Option<u64>,
     /// Of the conversations and turns of `summary`; `null` where nothing was measured.

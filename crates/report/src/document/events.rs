@@ -32,10 +32,14 @@ pub(crate) fn events(summary: &Summary) -> Vec<Event> {
     let mut all: Vec<Event> = decided
         .map(|decision| {
             let mut event = decided_event(decision, &mut paused);
-            // A load that stands still goes on at the same moment, to a rounded millisecond. Rates are set for later.
-            if !matches!(decision.what, Decided::Rate { .. } | Decided::SearchStep { .. }) {
+            let is_for_later = matches!(decision.what, Decided::Rate { .. } | Decided::SearchStep { .. });
+            if decision.load_ms.is_some() && !is_for_later {
+                // A load that stands still goes on at the same moment, to a rounded millisecond.
                 event.after_ms = event.after_ms.max(last);
                 last = event.after_ms;
+            } else if summary.load.is_some() && !is_for_later {
+                // Before the load began, or after the run had ended.
+                event.after_ms = last;
             }
             event
         })
