@@ -22,13 +22,14 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     allocator::Allocator,
-    commit::QUOTA_USED_UP,
     deciding::Deciding,
     early_stop::{EarlyStop, Player},
     load_progress,
 };
 use crate::{Observers, Progress, scheduler::Work};
 
+/// Why a load stopped. Such a run is `exhausted`, which has an exit code of its own.
+pub(super) const QUOTA_USED_UP: &str = "a provider's quota or credit is used up";
 /// Each time costs a disk write, and many workers send a heartbeat every 2 s.
 const RUNNER_STORED_MS: i64 = 1_500;
 

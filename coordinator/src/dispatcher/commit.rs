@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     Dispatcher,
+    active::QUOTA_USED_UP,
     command::{Order, Refusal},
     early_stop::Player,
     links::Turn,
@@ -16,9 +17,6 @@ use crate::{
     give_way,
     scheduler::{Event, Held},
 };
-
-/// Why a load stopped. Such a run is `exhausted`, which has an exit code of its own.
-pub(super) const QUOTA_USED_UP: &str = "a provider's quota or credit is used up";
 
 impl<S: Store> Dispatcher<S> {
     /// A batch that is due is stored, with what the session has begun since the last one.
