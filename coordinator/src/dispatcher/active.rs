@@ -189,6 +189,11 @@ impl Active {
         self.load_began_at = Some(at);
     }
 
+    /// Now, or since when the load stands still, in Unix milliseconds: it does not age meanwhile.
+    pub(super) fn load_now(&self, now: i64) -> i64 {
+        stands_still_since(&self.decisions).map_or(now, |since| since.min(now))
+    }
+
     /// So many slots have the workers that can play the load, now that it begins.
     pub(super) fn begins_with(&mut self, slots: u64) {
         if let Some(asked) = self.asked(Duration::ZERO) {
@@ -212,10 +217,7 @@ impl Active {
     /// stored of that: nothing without a load, or if something was stored recently.
     pub(super) fn measured(&mut self, sample: Sample, slots: u64, coordinator_bytes: u64, now: i64) -> Option<&Runner> {
         self.schedule.as_ref().filter(|_| self.row.state == RunState::Running)?;
-        let after = millis_between(
-            self.load_began_at?,
-            stands_still_since(&self.decisions).map_or(now, |since| since.min(now)),
-        );
+        let after = millis_between(self.load_began_at?, self.load_now(now));
         if let Some(asked) = self.asked(after) {
             self.runner.slots.add(asked, slots);
         }

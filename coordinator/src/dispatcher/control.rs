@@ -214,11 +214,6 @@ impl<S: Store> Dispatcher<S> {
         self.publish(run);
     }
 
-    /// When its load stood still, or now, in unix milliseconds: it does not age meanwhile.
-    pub(super) fn load_now(active: &Active, now: i64) -> i64 {
-        stands_still_since(&active.decisions).map_or(now, |since| since.min(now))
-    }
-
     async fn playing(&self, run: &RunId, what: &str) -> Result<&Active, Error> {
         if let Some(active) = self.runs.get(run).filter(|active| active.is_running()) {
             return Ok(active);

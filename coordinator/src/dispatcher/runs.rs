@@ -188,7 +188,7 @@ impl<S: Store> Dispatcher<S> {
         self.shares.wait_for(unknown, self.began.elapsed() + self.config.timing.slice);
         let deciding = aggregate::suite(&*self.store, &id, &plan).await?.map(Deciding::of);
         let active = Active::new(row, plan, (tally, deciding), spend, &recovered, now);
-        let load_now = Self::load_now(&active, now);
+        let load_now = active.load_now(now);
         let (work, agents) = (active.work(recovered.load_began_at, load_now), active.agents());
         let planned = active.row.planned;
         self.observers.metrics.suite(&active.row.name, active.plan.groups.iter().map(|group| group.name.as_str()));

@@ -124,7 +124,7 @@ impl World {
         Ok(())
     }
 
-    /// Pauses outlive a restart, and nothing else ends them. It ends a drain.
+    /// Pauses outlive a restart. A drain does not.
     pub(super) fn obey_stored_pause(&mut self, run: &RunId, recovered: &Recovered) -> Checked {
         let paused = paused_at(&recovered.decisions).is_some();
         if paused {
