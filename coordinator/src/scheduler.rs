@@ -115,6 +115,7 @@ impl Scheduler {
                 if let Some(lanes) = self.runs.get_mut(&run).and_then(|run| run.lanes.as_mut()) {
                     lanes.reschedule(schedule);
                 }
+                self.take_back_excess(&run, now);
             }
             Event::Joined { session } => {
                 let deadline = now + self.timing.session_ttl;
@@ -273,6 +274,20 @@ impl Scheduler {
         self.give_back(number, held, false, now);
         self.forget(number);
         self.actions.push(Action::EndSession { session: number, reason: "left", proof: false, begun: Vec::new() });
+    }
+
+    /// Asks workers for what waits with them of closed lanes that have ended, or have fewer slots than are leased.
+    fn take_back_excess(&mut self, id: &RunId, now: Duration) {
+        let Some(lanes) = self.runs.get(id).and_then(|run| run.lanes.as_ref()) else { return };
+        for trials in lanes.overfull(now).into_iter().map(lanes::numbers_of) {
+            let waits = |(_, session): &(&u64, &Session)| session.waits_with_any_of(id, &trials);
+            let asked = self.sessions.iter().filter(waits).map(|(session, _)| Action::TakeBack {
+                session: *session,
+                run: id.clone(),
+                trials: trials.clone(),
+            });
+            self.actions.extend(asked);
+        }
     }
 
     /// Takes back trials that a session does not play. Attempts that had not begun do not count as lost.

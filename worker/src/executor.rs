@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
+    ops::Range,
     sync::Arc,
 };
 
@@ -419,11 +420,12 @@ impl Executor {
         self.outbox.forget(is_fenced);
     }
 
-    /// Stops a run. Returns its waiting trials, and those that were running and are given up.
-    pub(crate) fn stop_run(&mut self, run: &str, drain: bool) -> (Vec<v1::Held>, Vec<v1::Held>) {
+    /// Stops these trials of a run. Returns those that waited, and those that were running and are given up.
+    pub(crate) fn stop_run(&mut self, run: &str, trials: &Range<u64>, drain: bool) -> (Vec<v1::Held>, Vec<v1::Held>) {
+        let is_stopped = |attempt: &Attempt| attempt.run.as_str() == run && trials.contains(&attempt.trial);
         let (mut waited, mut given_up) = (BTreeSet::new(), BTreeSet::new());
         let mut stays = |attempt: &Attempt| {
-            let keep = attempt.run.as_str() != run;
+            let keep = !is_stopped(attempt);
             if !keep {
                 waited.insert(attempt.clone());
             }
@@ -433,14 +435,14 @@ impl Executor {
         self.arrivals.retain(&mut stays);
         if !drain {
             self.running.retain(|attempt, handle| {
-                let keep = attempt.run.as_str() != run;
+                let keep = !is_stopped(attempt);
                 if !keep {
                     handle.abort();
                     given_up.insert(attempt.clone());
                 }
                 keep
             });
-            self.outbox.forget(|attempt| attempt.run.as_str() == run);
+            self.outbox.forget(is_stopped);
         }
         (ranges(waited.iter().collect()), ranges(given_up.iter().collect()))
     }

@@ -208,6 +208,7 @@ impl<S: Store> Dispatcher<S> {
                 tracing::info!(session, worker = self.roster.name(session), "the quarantine of a worker is over");
             }
             Action::Stop { session, run, drain } => self.links.send(session, Order::Stop { run, drain }),
+            Action::TakeBack { session, run, trials } => self.links.send(session, Order::TakeBack { run, trials }),
         }
         Ok(None)
     }

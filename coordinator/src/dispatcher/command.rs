@@ -1,6 +1,6 @@
 //! The commands of the dispatcher, the messages of workers, and the orders to them.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, ops::Range, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use record::{Tally, Usd, named_limits::NamedLimits, runner::Sample, summary::RunState};
@@ -233,6 +233,11 @@ pub(crate) enum Order {
     Stop {
         run: RunId,
         drain: bool,
+    },
+    /// It gives back those of these trials that wait.
+    TakeBack {
+        run: RunId,
+        trials: Range<u64>,
     },
     /// What it may use of a limit.
     Share {

@@ -160,4 +160,6 @@ pub enum Action {
     Trust { session: u64 },
     /// Tells the worker to stop playing the run.
     Stop { session: u64, run: RunId, drain: bool },
+    /// Asks the worker for those of these trials that wait. It plays on what has begun.
+    TakeBack { session: u64, run: RunId, trials: Range<u64> },
 }

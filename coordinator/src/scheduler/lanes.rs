@@ -183,11 +183,31 @@ impl Lanes {
     /// How many more trials of a closed lane may run now.
     pub(super) fn room(&self, index: usize, now: Duration) -> u64 {
         let (Some(trials), Some(lane)) = (self.lanes.get(index), self.schedule.lanes().get(index)) else { return 0 };
+        self.slots(lane, now).saturating_sub(trials.leased)
+    }
+
+    /// How many trials of a closed lane may run now.
+    fn slots(&self, lane: &Lane, now: Duration) -> u64 {
         let elapsed = self.elapsed(now).unwrap_or_default();
         // Past the end of the lane, what was lost or broke is played by as many slots as there were last.
         let last = lane.ends().map_or(elapsed, |ends| elapsed.min(ends.saturating_sub(Duration::from_micros(1))));
-        let slots = lane.slots_at(last).unwrap_or(u32::MAX);
-        u64::from(slots).saturating_sub(trials.leased)
+        lane.slots_at(last).unwrap_or(u32::MAX).into()
+    }
+
+    /// The closed lanes that have ended, or of which more trials are leased than may run now.
+    pub(super) fn overfull(&self, now: Duration) -> Vec<usize> {
+        let is_over = |(index, (trials, lane)): (usize, (&LaneTrials, &Lane))| {
+            let slots = self.slots(lane, now);
+            (!lane.is_open() && (trials.leased > slots || self.has_ended(lane, now))).then_some(index)
+        };
+        self.lanes.iter().zip(self.schedule.lanes()).enumerate().filter_map(is_over).collect()
+    }
+
+    /// Takes back a trial of a closed lane that never began. It is not played if its lane ends before it is leased again.
+    pub(super) fn give_back(&mut self, trial: u64) -> bool {
+        let is_closed = !self.is_open_number(trial);
+        let lane = self.lane_of(trial).filter(|_| is_closed);
+        lane.map(|lane| lane.fresh.insert(trial..trial + 1)).is_some()
     }
 
     /// Whether a closed lane has fresh trials, which begin when slots become free.

@@ -34,7 +34,10 @@ impl Scheduler {
         // The time of a lane may have ended it.
         let loads: Vec<RunId> =
             self.runs.iter().filter(|(_, run)| run.lanes.is_some()).map(|(id, _)| id.clone()).collect();
-        loads.iter().for_each(|run| self.finish_if_over(run));
+        for run in loads {
+            self.take_back_excess(&run, now);
+            self.finish_if_over(&run);
+        }
     }
 
     /// A coordinator that did not tick did not read heartbeats either, so that time does not count against sessions.

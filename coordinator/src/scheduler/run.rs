@@ -332,7 +332,12 @@ impl Run {
         let wanted = trials.iter().filter(|trial| !self.unwanted.has(**trial));
         let (suspects, others): (Vec<u64>, Vec<u64>) = wanted.partition(|trial| self.is_suspect(**trial));
         self.suspects.add_back(&suspects, how, now);
-        others.into_iter().for_each(|trial| self.returned.insert(trial..trial + 1));
+        for trial in others {
+            let never_began = !self.attempts.contains_key(&trial);
+            if !never_began || !self.lanes.as_mut().is_some_and(|lanes| lanes.give_back(trial)) {
+                self.returned.insert(trial..trial + 1);
+            }
+        }
     }
 
     /// Takes back trials that had begun, from a worker that leaves on purpose.

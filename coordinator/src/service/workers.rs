@@ -1,6 +1,6 @@
 //! The service that workers call: join, work, and fetch the plans of their leases.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use proto::v1::{self, coordinator_message as down, worker_message as up};
 use record::{Usd, runner::Sample};
@@ -224,7 +224,12 @@ fn order_to_wire(order: Order, now: impl Fn() -> Duration) -> v1::CoordinatorMes
             down::Body::Renewed(v1::Renewed { ttl_millis: millis(ttl), clock: clock(heard) })
         }
         Order::Received { bytes } => down::Body::Received(v1::Received { bytes }),
-        Order::Stop { run, drain } => down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain }),
+        Order::Stop { run, drain } => {
+            down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain, ..v1::Stop::default() })
+        }
+        Order::TakeBack { run, trials: Range { start, end } } => {
+            down::Body::Stop(v1::Stop { run: run.as_str().to_owned(), drain: true, first: start, end })
+        }
         Order::Share { limit, share } => down::Body::Share(limits::share_to_wire(limit, share)),
         Order::Funds { run, funds: Funds { granted, short, used_up } } => {
             down::Body::Funds(v1::Funds { run: run.as_str().to_owned(), granted, short, used_up })

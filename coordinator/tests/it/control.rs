@@ -25,7 +25,7 @@ fn with_objective(text: &str) -> Plan {
 }
 
 fn stop() -> Option<Order> {
-    Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: true }))
+    Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: true, ..v1::Stop::default() }))
 }
 
 #[tokio::test(start_paused = true)]

@@ -388,7 +388,10 @@ async fn a_store_that_cannot_be_written_interrupts_the_run_and_acknowledges_noth
     worker.plays(&plan, &v1::Lease { end: 1, ..lease.clone() }, Verdict::Pass).await;
     served.store.broken.store(true, Ordering::Relaxed);
     worker.say(Word::Batch(batch(&plan, 2, &v1::Lease { first: 1, end: 2, ..lease }, Verdict::Pass))).await;
-    assert_eq!(worker.hear().await, Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: false })));
+    assert_eq!(
+        worker.hear().await,
+        Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: false, ..v1::Stop::default() }))
+    );
     assert_eq!(worker.goodbye().await, "the store cannot be written: disk full");
     let end = served.watch("r1").await.pop().unwrap();
     assert_eq!((end.state(), end.pass), (RunState::Interrupted, 1));

@@ -116,7 +116,10 @@ async fn a_cancelled_run_stops_at_once_and_for_good() {
     let lease = worker.claim(4).await.remove(0);
     worker.plays(&plan, &v1::Lease { end: 1, ..lease.clone() }, Verdict::Pass).await;
     assert_eq!(served.cancel("r1", false).await, RunState::Cancelled);
-    assert_eq!(worker.hear().await, Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: false })));
+    assert_eq!(
+        worker.hear().await,
+        Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: false, ..v1::Stop::default() }))
+    );
     // Trials in flight are acknowledged and paid for, but do not count.
     worker.plays(&plan, &v1::Lease { first: 1, end: 2, ..lease.clone() }, Verdict::Pass).await;
     assert!(worker.claim(4).await.is_empty());
@@ -144,7 +147,10 @@ async fn a_drained_run_finishes_running_trials_and_can_resume() {
     let mut worker = FakeWorker::join(&mut served).await;
     let lease = worker.claim(4).await.remove(0);
     assert_eq!(served.cancel("r1", true).await, RunState::Running);
-    assert_eq!(worker.hear().await, Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: true })));
+    assert_eq!(
+        worker.hear().await,
+        Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: true, ..v1::Stop::default() }))
+    );
     assert!(worker.claim(4).await.is_empty());
     worker.say(Word::Release(v1::Release { trials: vec![held(&lease, 2, 4)], begun: false })).await;
     worker.plays(&plan, &v1::Lease { end: 2, ..lease }, Verdict::Pass).await;
@@ -209,7 +215,10 @@ async fn a_used_up_quota_interrupts_the_run() {
     });
     worker.say(Word::Batch(broke)).await;
     worker.acknowledged().await;
-    assert_eq!(worker.hear().await, Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: true })));
+    assert_eq!(
+        worker.hear().await,
+        Some(Order::Stop(v1::Stop { run: "r1".to_owned(), drain: true, ..v1::Stop::default() }))
+    );
     assert!(worker.claim(4).await.is_empty());
     assert_eq!(served.progress("r1").await.state(), RunState::Running, "what is being played may end");
     worker.say(Word::Release(v1::Release { trials: vec![held(&lease, 3, 4)], begun: false })).await;

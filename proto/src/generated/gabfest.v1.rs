@@ -562,13 +562,18 @@ pub struct Renewed {
     #[prost(message, optional, tag = "2")]
     pub clock: ::core::option::Option<Clock>,
 }
-/// Stop playing this run. Without `drain`, also abort running trials.
+/// Stop playing this run: give back its trials that wait. Without `drain`, also abort running trials.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Stop {
     #[prost(string, tag = "1")]
     pub run: ::prost::alloc::string::String,
     #[prost(bool, tag = "2")]
     pub drain: bool,
+    /// If `end` is not 0: only these of its trials.
+    #[prost(uint64, tag = "3")]
+    pub first: u64,
+    #[prost(uint64, tag = "4")]
+    pub end: u64,
 }
 /// The session has ended. `rejoin`: join again for a new one. `retry`: it has not ended, and only this stream is closed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

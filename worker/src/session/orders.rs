@@ -44,7 +44,8 @@ impl Session<'_> {
                 }
             }
             Order::Stop(stop) => {
-                let (waited, given_up) = self.executor.stop_run(&stop.run, stop.drain);
+                let trials = if stop.end == 0 { 0..u64::MAX } else { stop.first..stop.end };
+                let (waited, given_up) = self.executor.stop_run(&stop.run, &trials, stop.drain);
                 self.outgoing.release(waited, false);
                 self.outgoing.release(given_up, true);
                 self.executor.start_ready();

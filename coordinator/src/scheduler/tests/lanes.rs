@@ -239,6 +239,45 @@ fn people_set_the_slots_of_a_closed_lane() {
 }
 
 #[test]
+fn what_waits_is_taken_back_if_a_closed_lane_has_too_few_slots() {
+    let paces = vec![slots(20.0, Some(100), None), even(1.0, 60)];
+    let mut changed = (*schedule(paces.clone())).clone();
+    let mut harness = load(paces, 1, None, Recovered::default());
+    let arrivals = |range: Range<u64>| trial_number(1, range.start)..trial_number(1, range.end);
+    assert_eq!(harness.claim_with_ahead(1, 16, 8, 10), [0..16, arrivals(0..4)]);
+    let mut set = |harness: &mut Harness, slots| {
+        changed.set_slots(0, slots, harness.now);
+        harness.on(Event::Rescheduled { run: run("a"), schedule: changed.clone().into() })
+    };
+    assert_eq!(set(&mut harness, 16), [], "as many as are leased");
+    let all = trial_number(0, 0)..trial_number(1, 0);
+    let taken_back = [Action::TakeBack { session: 1, run: run("a"), trials: all }];
+    assert_eq!(set(&mut harness, 2), taken_back, "arrivals stay");
+    assert_eq!(harness.wait(0.5), taken_back, "the stream may have lost it");
+    harness.on(Event::Released { session: 1, trials: vec![held("a", 8..16, 1)], begun: false });
+    assert_eq!(harness.wait(0.5), [], "the others have begun");
+    assert_eq!(harness.claim_ahead(1, 8, 0), []);
+    harness.on(Event::Ended { session: 1, run: run("a"), trials: (0..7).collect() });
+    assert_eq!(harness.claim_ahead(1, 8, 0), [8..9], "they are played in their order");
+}
+
+#[test]
+fn what_never_began_is_not_played_after_the_end_of_a_closed_lane() {
+    let mut harness = load(vec![slots(20.0, None, Some(10))], 1, BEGINS_NOW, Recovered::default());
+    assert_eq!(harness.claim_with_ahead(1, 16, 8, 0), [0..16]);
+    assert_eq!(harness.wait(9.5), []);
+    let trials = trial_number(0, 0)..trial_number(1, 0);
+    assert_eq!(harness.wait(0.5), [Action::TakeBack { session: 1, run: run("a"), trials }]);
+    harness.on(Event::Released { session: 1, trials: vec![held("a", 8..16, 1)], begun: false });
+    assert_eq!(harness.claim_ahead(1, 8, 0), []);
+    // What its worker gives up has begun, and is played again.
+    harness.on(Event::Released { session: 1, trials: vec![held("a", 7..8, 1)], begun: true });
+    assert_eq!(harness.claim_ahead(1, 8, 0), [7..8]);
+    let finish = Action::Finish { run: run("a"), state: RunState::Finished, lost_attempts: 1 };
+    assert_eq!(harness.end(1, 0..8), [finish]);
+}
+
+#[test]
 fn busy_workers_leave_the_slots_of_a_lane_to_others() {
     let mut harness = load(vec![slots(10.0, Some(1_000), None)], 2, None, Recovered::default());
     let count = |pieces: &[Range<u64>]| pieces.iter().map(|piece| piece.end - piece.start).sum::<u64>();

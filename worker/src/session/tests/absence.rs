@@ -40,7 +40,7 @@ async fn a_worker_that_cannot_renew_stops_and_joins_again() {
             }
             Away::WithoutPlan => {
                 scene.coordinator.plans.lock().unwrap().insert("hangs".to_owned(), Vec::new());
-                line.say(Order::Stop(v1::Stop { run: "r".to_owned(), drain: false })).await;
+                line.say(Order::Stop(v1::Stop { run: "r".to_owned(), drain: false, ..v1::Stop::default() })).await;
                 let claim = loop {
                     if let Some(Word::Claim(claim)) = line.hear().await {
                         break claim;

@@ -108,6 +108,18 @@ async fn a_worker_that_is_sent_away_joins_again_or_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn trials_that_wait_are_taken_back_by_their_numbers() {
+    let mut scene = Scene::new(1, 10 * SECOND);
+    let mut line = scene.welcomed().await;
+    let claim = line.claim().await;
+    line.grant(claim.number, vec![scene.lease(0, 4)]).await;
+    line.listen(5 * SECOND).await;
+    line.say(Order::Stop(v1::Stop { run: "r".to_owned(), drain: true, first: 0, end: 2 })).await;
+    assert_eq!(line.released().await, [held(1, 2)], "the first has begun");
+    assert_eq!(numbers(&line.until_ended(3).await), [0, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_is_given_back() {
     for drain in [true, false] {
         let mut scene = Scene::new(1, 10 * SECOND);
@@ -115,8 +127,8 @@ async fn a_run_that_is_stopped_is_given_back() {
         let claim = line.claim().await;
         line.grant(claim.number, vec![scene.lease(0, 2)]).await;
         line.listen(5 * SECOND).await;
-        line.say(Order::Stop(v1::Stop { run: "another".to_owned(), drain: false })).await;
-        line.say(Order::Stop(v1::Stop { run: "r".to_owned(), drain })).await;
+        line.say(Order::Stop(v1::Stop { run: "another".to_owned(), drain: false, ..v1::Stop::default() })).await;
+        line.say(Order::Stop(v1::Stop { run: "r".to_owned(), drain, ..v1::Stop::default() })).await;
         if drain {
             assert_eq!(line.released().await, [held(1, 2)]);
             assert_eq!(numbers(&line.until_ended(1).await), [0]);

@@ -72,6 +72,7 @@ impl World {
             Action::Renew { session } => self.send(session, Down::Renewed),
             Action::Quarantine { .. } | Action::Trust { .. } => {}
             Action::Stop { session, run, drain } => self.send(session, Down::Stop { run, drain }),
+            Action::TakeBack { run, .. } => return Err(format!("{run}: its arrivals are taken back")),
         }
         Ok(())
     }
