@@ -20,9 +20,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn pause(args: Args) -> anyhow::Result<Exit> {
-    let mut client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
-    let request = v1::PauseRequest { run: args.run.clone() };
+    let (run, coordinators) = (&args.run, args.coordinators.text());
+    let mut client = client::of(remote::connect(&coordinators, &args.identity).await?);
+    let request = v1::PauseRequest { run: run.clone() };
     client.runs.pause(request).await.map_err(|status| usage(anyhow!("{}", status.message())))?;
-    stdout::line(&format!("{} is paused; `gabfest resume {} --coordinator URL` lets it continue", args.run, args.run))?;
+    stdout::line(&format!("{run} is paused; `gabfest resume {run} --coordinator {coordinators}` lets it continue"))?;
     Ok(Exit::Held)
 }

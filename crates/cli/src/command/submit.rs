@@ -87,5 +87,5 @@ pub(crate) async fn submit(args: Args) -> anyhow::Result<Exit> {
     }
     let past = Lookback::of(&args.keeping.place, &read);
     let kept = Kept { keeping: &args.keeping, labels: &read.settings.labels, past: &past, watched: watched.as_ref() };
-    watch::to_its_end(client, &run, &args.output, kept, patience).await
+    watch::to_its_end(client, &args.coordinators, &run, &args.output, kept, patience).await
 }

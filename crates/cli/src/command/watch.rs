@@ -43,7 +43,8 @@ pub(crate) async fn watch(args: Args) -> anyhow::Result<Exit> {
     let client = client::of(remote::connect(&args.coordinators.text(), &args.identity).await?);
     let past = Lookback::without_settings(&args.keeping.place);
     let kept = Kept { keeping: &args.keeping, labels: &BTreeMap::new(), past: &past, watched: None };
-    to_its_end(client, &RunId::new(args.run), &args.output, kept, Patience::seconds(args.patience)).await
+    let patience = Patience::seconds(args.patience);
+    to_its_end(client, &args.coordinators, &RunId::new(args.run), &args.output, kept, patience).await
 }
 
 /// What the report and the history of a run get besides its trials.
@@ -60,11 +61,13 @@ pub(crate) struct Kept<'a> {
 /// Follows a run, writes its report, and stores it in the history, for `submit --watch` too.
 pub(crate) async fn to_its_end(
     mut client: Client,
+    coordinators: &remote::Coordinators,
     run: &RunId,
     output: &Output,
     Kept { keeping, labels, past, watched }: Kept<'_>,
     patience: Patience,
 ) -> anyhow::Result<Exit> {
+    let named = format!("{run} --coordinator {}", coordinators.text());
     let folder = output.out.clone().unwrap_or_else(|| Path::new(RUNS).join(run.as_str()));
     run_folder::refuse_file(&folder)?;
     let interrupts = Interrupts::listen();
@@ -72,7 +75,7 @@ pub(crate) async fn to_its_end(
     let last = follow::watch(&mut client, run, quiet, &interrupts, OnInterrupt::StopLooking(patience)).await?;
     let Some(last) = last else {
         stdout::line(&format!(
-            "run {run} continues on the coordinator; `gabfest watch {run}` follows it again, `gabfest cancel {run}` stops it"
+            "run {run} continues on the coordinator; `gabfest watch {named}` follows it again, `gabfest cancel {named}` stops it"
         ))?;
         return Ok(Exit::Interrupted);
     };
@@ -84,23 +87,24 @@ pub(crate) async fn to_its_end(
     let exit = tokio::select! {
         exit = finish::report(&mut client, run, &folder, shown, &last.trouble, patience) => exit,
         () = interrupts.reached(1) => {
-            stdout::line(&format!("run {run} has ended; `gabfest watch {run}` writes its report"))?;
+            stdout::line(&format!("run {run} has ended; `gabfest watch {named}` writes its report"))?;
             return Ok(Exit::Interrupted);
         }
     };
     keeping.keep(labels, &folder, run, &exit).await;
     if last.trouble.is_empty() {
-        return exit.map_err(|error| if error.is::<UsageError>() { error } else { not_downloaded(run, &error) });
+        return exit.map_err(|error| if error.is::<UsageError>() { error } else { not_downloaded(&named, &error) });
     }
     if finish::is_of_lost_store(&last.trouble) {
         return Err(finish::lost(&last.trouble, &exit, &folder));
     }
-    finish::stopped(&last.trouble, exit, &format!("`gabfest resume {run} --coordinator URL`"))
+    finish::stopped(&last.trouble, exit, &format!("`gabfest resume {named}`"))
 }
 
-fn not_downloaded(run: &RunId, error: &anyhow::Error) -> anyhow::Error {
+/// `named`: the run and its coordinator, as arguments.
+fn not_downloaded(named: &str, error: &anyhow::Error) -> anyhow::Error {
     anyhow!(
-        "the run has ended, and its report is not written: {}\nhint: the coordinator keeps the run; `gabfest watch {run}` writes the report",
+        "the run has ended, and its report is not written: {}\nhint: the coordinator keeps the run; `gabfest watch {named}` writes the report",
         diagnostics::error_text(error)
     )
 }

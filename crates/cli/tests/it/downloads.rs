@@ -63,10 +63,12 @@ fn a_download_without_its_coordinator_fails_and_leaves_no_folder() {
     let watch = killed_in_between(&place, &mut coordinator, &address, "1");
     let watched = Ended::from(watch.wait_with_output().unwrap());
     assert_eq!(watched.code, 3, "{}", watched.stderr);
+    let hint =
+        format!("hint: the coordinator keeps the run; `gabfest watch long --coordinator {address}` writes the report");
     for part in [
         "the run has ended, and its report is not written",
         "the coordinator went away and was not back within 1 second",
-        "hint: the coordinator keeps the run; `gabfest watch long` writes the report",
+        &hint,
     ] {
         assert!(watched.stderr.contains(part), "{part}: {}", watched.stderr);
     }
