@@ -189,9 +189,10 @@ impl Lanes {
     /// How many trials of a closed lane may run now.
     fn slots(&self, lane: &Lane, now: Duration) -> u64 {
         let elapsed = self.elapsed(now).unwrap_or_default();
-        // Past the end of the lane, what was lost or broke is played by as many slots as there were last.
+        // Past the end of the lane, what was lost or broke is played by as many slots as there were last, or by one.
         let last = lane.ends().map_or(elapsed, |ends| elapsed.min(ends.saturating_sub(Duration::from_micros(1))));
-        lane.slots_at(last).unwrap_or(u32::MAX).into()
+        let slots = u64::from(lane.slots_at(last).unwrap_or(u32::MAX));
+        if self.has_ended(lane, now) { slots.max(1) } else { slots }
     }
 
     /// The closed lanes that have ended, or of which more trials are leased than may run now.

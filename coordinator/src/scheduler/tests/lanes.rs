@@ -5,7 +5,7 @@
 use std::{ops::Range, time::Duration};
 
 use record::summary::RunState;
-use scenario::load::{Pace, RateChange, trial_number};
+use scenario::load::{Pace, Profile, RateChange, Stage, trial_number};
 use store::Recovered;
 
 use super::{
@@ -275,6 +275,22 @@ fn what_never_began_is_not_played_after_the_end_of_a_closed_lane() {
     assert_eq!(harness.claim_ahead(1, 8, 0), [7..8]);
     let finish = Action::Finish { run: run("a"), state: RunState::Finished, lost_attempts: 1 };
     assert_eq!(harness.end(1, 0..8), [finish]);
+}
+
+#[test]
+fn what_broke_is_played_again_after_a_pace_that_ends_without_slots() {
+    let profile = Profile { stages: vec![Stage { micros: 10_000_000, from: 8.0, to: 0.0 }] };
+    let pace = Pace::Slots { slots: profile, trials: None, ends_micros: Some(10_000_000) };
+    let mut harness = load(vec![pace], 1, BEGINS_NOW, Recovered::default());
+    assert_eq!(harness.claim_ahead(1, 2, 0), [0..2]);
+    harness.wait(10.0);
+    harness.on(Event::Again { session: 1, run: run("a"), trials: vec![0] });
+    harness.on(Event::Released { session: 1, trials: vec![held("a", 1..2, 1)], begun: true });
+    assert_eq!(harness.claim_ahead(1, 2, 0), [1..2], "one at a time");
+    assert_eq!(harness.end(1, 1..2), []);
+    assert_eq!(harness.claim_ahead(1, 2, 0), [0..1]);
+    let finish = Action::Finish { run: run("a"), state: RunState::Finished, lost_attempts: 1 };
+    assert_eq!(harness.end(1, 0..1), [finish]);
 }
 
 #[test]
