@@ -12,6 +12,7 @@
 //!       released or │  │ claim
 //!              lost ▼  │
 //!                  returned            not begun: same epoch; begun or lost: next epoch
+//!                   │                 (of a closed lane and never begun: fresh)
 //!                   │ lost twice
 //!                   ▼
 //!                  suspect ──claim──▶ leased alone ──lost three times, with proof──▶ poisoned, then done

@@ -204,7 +204,8 @@ impl Lanes {
         self.lanes.iter().zip(self.schedule.lanes()).enumerate().filter_map(is_over).collect()
     }
 
-    /// Takes back a trial of a closed lane that never began. It is not played if its lane ends before it is leased again.
+    /// Takes back a trial that never began, if its lane is closed; returns whether it is. The trial is not played if its lane ends
+    /// before it is leased again.
     pub(super) fn give_back(&mut self, trial: u64) -> bool {
         let is_closed = !self.is_open_number(trial);
         let lane = self.lane_of(trial).filter(|_| is_closed);

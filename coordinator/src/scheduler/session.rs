@@ -239,8 +239,8 @@ impl Session {
 
     /// Whether any of these trials waits for its first attempt, as far as the worker said.
     pub(super) fn waits_with_any_of(&self, run: &RunId, trials: &Range<u64>) -> bool {
-        let held = self.held.get(run).into_iter().flat_map(|held| held.range(trials.clone()));
-        held.into_iter().any(|(_, held)| !held.begun && held.epoch == 1)
+        let mut held = self.held.get(run).into_iter().flat_map(|held| held.range(trials.clone()));
+        held.any(|(_, held)| !held.begun && held.epoch == 1)
     }
 
     /// Removes and returns what the session holds of these.
