@@ -281,8 +281,8 @@ impl Scheduler {
     fn take_back_excess(&mut self, id: &RunId, now: Duration) {
         let Some(lanes) = self.runs.get(id).and_then(|run| run.lanes.as_ref()) else { return };
         for trials in lanes.overfull(now).into_iter().map(lanes::numbers_of) {
-            let waits = |(_, session): &(&u64, &Session)| session.waits_with_any_of(id, &trials);
-            let asked = self.sessions.iter().filter(waits).map(|(session, _)| Action::TakeBack {
+            let may_wait = |(_, session): &(&u64, &Session)| session.holds_first_attempt_of(id, &trials);
+            let asked = self.sessions.iter().filter(may_wait).map(|(session, _)| Action::TakeBack {
                 session: *session,
                 run: id.clone(),
                 trials: trials.clone(),

@@ -237,10 +237,11 @@ impl Session {
         leases
     }
 
-    /// Whether any of these trials waits for its first attempt, as far as the worker said.
-    pub(super) fn waits_with_any_of(&self, run: &RunId, trials: &Range<u64>) -> bool {
+    /// Whether it holds the first attempt of any of these trials. Even an attempt that counts as begun may wait: the agent may be out
+    /// of reach, or the money short.
+    pub(super) fn holds_first_attempt_of(&self, run: &RunId, trials: &Range<u64>) -> bool {
         let mut held = self.held.get(run).into_iter().flat_map(|held| held.range(trials.clone()));
-        held.any(|(_, held)| !held.begun && held.epoch == 1)
+        held.any(|(_, held)| held.epoch == 1)
     }
 
     /// Removes and returns what the session holds of these.

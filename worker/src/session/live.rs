@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
     }
 
     async fn open_stream(&mut self) -> Result<Stream, End> {
-        self.outgoing = Outgoing::new();
+        self.outgoing.reopen();
         self.heartbeats.restart(Instant::now());
         self.coordinator_clock.forget();
         self.outbox.rewind();
@@ -232,7 +232,7 @@ impl<'a> Session<'a> {
                         return end;
                     }
                 }
-                room = stream.words.reserve(), if self.outgoing.has_next() => {
+                room = stream.words.reserve(), if welcome && self.outgoing.has_next() => {
                     let Ok(room) = room else { return End::Broken };
                     if let Some(word) = self.outgoing.next(self.outbox) {
                         fail::fail_point!("message-unsent");

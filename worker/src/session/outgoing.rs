@@ -22,6 +22,13 @@ impl Outgoing {
         Self { words: VecDeque::new(), flushing: false, pipe: Pipe::new() }
     }
 
+    /// For the next stream. Trials that are given back stay: the coordinator would take them for lost.
+    pub(super) fn reopen(&mut self) {
+        let mut words = std::mem::take(&mut self.words);
+        words.retain(|word| matches!(word, Word::Release(_)));
+        *self = Self { words, ..Self::new() };
+    }
+
     pub(super) fn say(&mut self, word: Word) {
         self.words.push_back(word);
     }
@@ -86,5 +93,23 @@ impl Outgoing {
 
     fn may_send_batch(&self) -> bool {
         self.flushing && self.pipe.has_room()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_stream_still_gives_back_trials() {
+        let mut outgoing = Outgoing::new();
+        let held = v1::Held { run: "a".to_owned(), first: 3, end: 5, epoch: 1 };
+        outgoing.say_begun(vec![held.clone()]);
+        outgoing.release(vec![held.clone()], false);
+        outgoing.say(Word::Claim(v1::Claim::default()));
+        outgoing.flush();
+        outgoing.reopen();
+        assert_eq!(outgoing.take_words(), [Word::Release(v1::Release { trials: vec![held], begun: false })]);
+        assert!(!outgoing.is_flushing());
     }
 }
