@@ -15,6 +15,7 @@ pub(super) struct Stored {
 
 impl From<Histogram> for Stored {
     fn from(histogram: Histogram) -> Self {
+        let histogram = histogram.settled();
         let mut last = 0;
         let pairs = histogram.filled().flat_map(|(at, count)| {
             let gap = u32::from(at - last);
