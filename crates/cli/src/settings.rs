@@ -17,7 +17,13 @@ use serde::{Deserialize, Serialize};
 use yaml::path::Segment;
 
 use crate::{
-    addresses, args::Config, diagnostics, exit::usage, exporting, load::settings::Pace, objectives::WrittenObjective,
+    addresses,
+    args::Config,
+    diagnostics,
+    exit::usage,
+    exporting,
+    load::settings::{Pace, explain_keys_of_k6},
+    objectives::WrittenObjective,
     retention, scores,
 };
 
@@ -287,7 +293,9 @@ fn understand(text: &str, path: &str) -> (Option<Settings>, Vec<scenario::Diagno
         let folder = Path::new(path).parent().unwrap_or(Path::new(""));
         vetting::vet(settings, folder, &document, &mut findings);
     }
-    (settings, findings.into_sorted())
+    let mut found = findings.into_sorted();
+    explain_keys_of_k6(&mut found);
+    (settings, found)
 }
 
 /// Parses the text of a settings file. If everything is commented out, it sets nothing. A file without a comment may have lost its

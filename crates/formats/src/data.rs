@@ -232,7 +232,12 @@ pub fn column(name: &str, file: std::fs::File, column: &str, most: usize) -> Res
     }
     let columns = source.columns();
     if !columns.is_empty() && !columns.iter().any(|known| known == column) {
-        let hint = suggest::known_names(column, columns.iter().map(String::as_str));
+        let hint = match columns {
+            [whole] if whole.contains(';') => {
+                "separate columns by commas, or by tabs in a file that ends in `.tsv`".to_owned()
+            }
+            _ => suggest::known_names(column, columns.iter().map(String::as_str)),
+        };
         return Err(ColumnFault::Column(format!("`{name}` has no column `{column}`\nhint: {hint}")));
     }
     Ok(values)

@@ -63,8 +63,10 @@ pub(super) fn text(plan: &Plan, load: &Load, schedule: &Schedule, settings: &Set
         if lane.is_open() {
             let peak = load.search.map_or_else(|| peak(&group.pace, lane, high), |search| search.to);
             peak_rate += peak;
-            low_slots += peak * low;
-            high_slots += peak * high;
+            // There are never more conversations at once than there are in all.
+            let all = lane.count().map_or(f64::INFINITY, |count| count as f64);
+            low_slots += (peak * low).min(all);
+            high_slots += (peak * high).min(all);
         }
         let title = if load.search.is_some() { "starts a second if every step holds" } else { "starts a second" };
         curves.push_str(&drawn(&group.name, title, &group.pace, lane));

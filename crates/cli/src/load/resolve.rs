@@ -116,11 +116,8 @@ fn pace(written: &Pace, folder: &Path) -> Found<load::Pace> {
         if let Some(key) = others {
             return fault(key, "does not go with `trace`, which has the time of every start");
         }
-        let mut gaps_micros = trace::gaps(trace, folder)
+        let gaps_micros = trace::gaps(trace, start_micros(written), folder)
             .map_err(|(key, reason)| Fault { key: vec!["trace".to_owned(), key.to_owned()], reason })?;
-        if let Some(first) = gaps_micros.first_mut() {
-            *first += start_micros(written);
-        }
         return Ok(load::Pace::Trace { gaps_micros });
     }
     if written.search.is_some() || is_open(written)? { arrivals(written) } else { slots(written) }
@@ -183,11 +180,12 @@ fn is_open(written: &Pace) -> Found<bool> {
         (None, None) => match by_name {
             Some(by_name) => Ok(by_name),
             None if has_unit => Ok(true),
-            None => fault(
-                all.first().copied().unwrap_or("rate"),
-                "says neither a rate nor a number of slots\n\
-                 hint: write `rate: 5/s` for starts at a rate, or `slots: 10` for conversations one after another",
-            ),
+            None => Err(Fault {
+                key: Vec::new(),
+                reason: "says neither a rate nor a number of slots\n\
+                 hint: write `rate: 5/s` for starts at a rate, or `slots: 10` for conversations one after another"
+                    .to_owned(),
+            }),
         },
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use scenario::Diagnostic;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -209,6 +210,19 @@ pub(super) const OTHER_NAMES: [(&str, &str); 8] = [
     ("maxDuration", "max_duration"),
     ("startTime", "start_time"),
 ];
+
+/// Keys of k6 without a counterpart here.
+const WITHOUT_COUNTERPART: [&str; 2] = ["preAllocatedVUs", "maxVUs"];
+
+/// Replaces the list of known keys for a key of k6 that has no counterpart here.
+pub(crate) fn explain_keys_of_k6(findings: &mut [Diagnostic]) {
+    for finding in findings.iter_mut().filter(|finding| finding.unknown_key.is_some()) {
+        if WITHOUT_COUNTERPART.iter().any(|key| finding.message == format!("unknown key `{key}`")) {
+            let help = "leave it out: `slots` beside `load`, or --slots, limits how many conversations a machine plays at once";
+            finding.help = Some(help.to_owned());
+        }
+    }
+}
 
 /// Adds the other names to the schema, for editors.
 fn with_other_names(schema: &mut Schema) {

@@ -14,8 +14,9 @@ const DAY_MICROS: f64 = 86_400e6;
 /// A time in seconds is not so far from 1970: this is the year 5138, or 1973 in milliseconds.
 const MOST_SECONDS: f64 = 1e11;
 
-/// The gap before each start in microseconds. The first start is at 0, and the rows may have any order. The error names the key.
-pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static str, String)> {
+/// The gap before each start in microseconds. The first start is at `start`, and the rows may have any order. The error names the
+/// key.
+pub(super) fn gaps(trace: &Trace, start: u64, folder: &Path) -> Result<Vec<u64>, (&'static str, String)> {
     let speed = trace.speed.unwrap_or(1.0);
     if !(1e-6..=1e6).contains(&speed) {
         return Err(("speed", format!("is {speed}, and must be from 0.000001 to 1000000")));
@@ -52,6 +53,11 @@ pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static s
     let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
         return Err(("file", "has no rows".to_owned()));
     };
+    let has_numbers = values.first().is_some_and(|(_, value)| is_number(value));
+    if trace.unit.is_some() && !has_numbers {
+        let reason = format!("is for numbers, and `{column}` of {} has dates\nhint: leave `unit` out", trace.file);
+        return Err(("unit", reason));
+    }
     if trace.unit.is_none() && last > MOST_SECONDS * 1e6 {
         let seconds = last / 1e6;
         return Err((
@@ -62,17 +68,26 @@ pub(super) fn gaps(trace: &Trace, folder: &Path) -> Result<Vec<u64>, (&'static s
             ),
         ));
     }
-    if (last - first) / speed > time::MOST_MICROS as f64 {
-        let days = ((last - first) / speed / DAY_MICROS).ceil();
-        let numbers = values.first().is_some_and(|(_, value)| is_number(value)) && trace.unit.is_none();
-        let unit = if numbers { "numbers are seconds: write `unit: ms` if they are milliseconds; " } else { "" };
+    let length = (last - first) / speed + start as f64;
+    if length > time::MOST_MICROS as f64 {
+        let days = (length / DAY_MICROS).ceil();
+        let unit = if has_numbers && trace.unit.is_none() {
+            "numbers are seconds: write `unit: ms` if they are milliseconds; "
+        } else {
+            ""
+        };
         let hint = format!("{unit}a larger `speed` plays it in less time");
-        return Err(("file", format!("lasts {days} days, and at most 31 are played\nhint: {hint}")));
+        let end = if start > 0 { "ends after" } else { "lasts" };
+        return Err(("file", format!("{end} {days} days, and at most 31 are played\nhint: {hint}")));
     }
     // Rounded as times and not as gaps, so that the errors do not add up.
     let due: Vec<u64> = times.into_iter().map(|time| ((time - first) / speed).round() as u64).collect();
     let before = std::iter::once(0).chain(due.iter().copied());
-    Ok(due.iter().zip(before).map(|(due, before)| due - before).collect())
+    let mut gaps: Vec<u64> = due.iter().zip(before).map(|(due, before)| due - before).collect();
+    if let Some(first) = gaps.first_mut() {
+        *first = start;
+    }
+    Ok(gaps)
 }
 
 /// Whether a value counts from any beginning, and is no date.
@@ -131,12 +146,19 @@ mod tests {
         write("ms.jsonl", "{\"timestamp\": 0, \"input_length\": 5}\n{\"timestamp\": 3000}\n");
         write("dates.csv", "timestamp\n2023-11-16 18:17:03.9799600\n2023-11-16T18:17:04.03Z\n");
         write("zone.csv", "timestamp\n2023-11-16 18:17:03.979960 +00:00\n2023-11-16 20:17:04.030000 +02:00\n");
-        let of = |name, unit, speed| gaps(&trace(name, unit, speed), folder.path());
+        let of = |name, unit, speed| gaps(&trace(name, unit, speed), 0, folder.path());
         assert_eq!(of("s.csv", None, None), Ok(vec![0, 500_000, 1_500_000]));
         assert_eq!(of("s.csv", None, Some(2.0)), Ok(vec![0, 250_000, 750_000]));
         assert_eq!(of("ms.jsonl", Some(TimeUnit::Ms), None), Ok(vec![0, 3_000_000]));
         assert_eq!(of("dates.csv", None, None), Ok(vec![0, 50_040]));
         assert_eq!(of("zone.csv", None, None), Ok(vec![0, 50_040]));
+        let late = gaps(&trace("s.csv", None, None), 7_000_000, folder.path());
+        assert_eq!(late, Ok(vec![7_000_000, 500_000, 1_500_000]));
+        let too_late = gaps(&trace("s.csv", None, None), 31 * 86_400_000_000, folder.path()).unwrap_err();
+        assert!(too_late.0 == "file" && too_late.1.starts_with("ends after 32 days"), "{too_late:?}");
+        let of_dates = of("dates.csv", Some(TimeUnit::Ms), None).unwrap_err();
+        assert!(of_dates.0 == "unit" && of_dates.1.contains("dates.csv has dates"), "{of_dates:?}");
+        write("semicolons.csv", "id;timestamp\na;1\n");
         write("bad.csv", "timestamp\n1\nsoon\n");
         write("other.csv", "time\n1\n");
         write("s.txt", "timestamp\n1\n");
@@ -149,6 +171,7 @@ mod tests {
         for (name, key, expected) in [
             ("bad.csv", "column", "line 3 of bad.csv: expected a number"),
             ("other.csv", "column", "no column `timestamp`"),
+            ("semicolons.csv", "column", "hint: separate columns by commas, or by tabs in a file that ends in `.tsv`"),
             ("none.csv", "file", "has no rows"),
             ("gone.csv", "file", "cannot be read"),
             ("s.txt", "file", "not a data file"),

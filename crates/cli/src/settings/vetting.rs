@@ -5,6 +5,7 @@ use std::path::Path;
 
 use chrono::NaiveDate;
 use scenario::plan::MOST_COVERED;
+use serde_json::Value;
 use worker::{environment::database, tool_server::ToolAddress};
 use yaml::{Document, Findings, Part};
 
@@ -25,6 +26,24 @@ pub(super) fn vet(settings: &Settings, folder: &Path, document: &Document, findi
     vetting.quarantine(settings);
     vetting.load(settings, folder);
     vetting.objectives(settings);
+}
+
+/// The path below a pace to `stages` or `groups` without an item. Once read, they look as if they were not written.
+fn empty_in_pace(pace: &Part<'_>) -> Option<Vec<String>> {
+    let is_empty = |part: Part<'_>| match part.value() {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    };
+    let empty = |part: &Part<'_>| ["stages", "groups"].into_iter().find(|key| part.get(key).is_some_and(is_empty));
+    if let Some(key) = empty(pace) {
+        return Some(vec![key.to_owned()]);
+    }
+    let groups = pace.get("groups")?;
+    groups.value().as_object()?.keys().find_map(|name| {
+        let key = groups.get(name).as_ref().and_then(empty)?;
+        Some(vec!["groups".to_owned(), name.clone(), key.to_owned()])
+    })
 }
 
 /// An error at the key, or at its nearest written parent. The text after `hint:` is its help.
@@ -231,8 +250,11 @@ impl Vetting<'_> {
 
     fn load(&mut self, settings: &Settings, folder: &Path) {
         for (name, pace) in &settings.load {
-            if let Err(fault) = resolve::choice(name, pace, folder) {
-                let written = self.root.get("load").and_then(|load| load.get(name));
+            let written = self.root.get("load").and_then(|load| load.get(name));
+            if let Some(path) = written.as_ref().and_then(empty_in_pace) {
+                let path: Vec<&str> = ["load", name].into_iter().chain(path.iter().map(String::as_str)).collect();
+                self.error(&path, "is empty\nhint: write at least one item, or leave the key out");
+            } else if let Err(fault) = resolve::choice(name, pace, folder) {
                 let mut path = vec!["load", name];
                 let mut part = written;
                 for key in &fault.key {

@@ -86,6 +86,8 @@ fn a_pace_that_names_what_no_scenario_has_is_found_at_its_place() {
     duration: 1m
     weights:
       refnd: 2
+  hurry: {rate: 5/s, duration: 1m, where: {persona: [hurried]}}
+  highest: {rate: 5/s, search: {to: 50/s}}
   both:
     duration: 1m
     exclude_tags: [oftn]
@@ -98,10 +100,10 @@ fn a_pace_that_names_what_no_scenario_has_is_found_at_its_place() {
     );
     let found = [
         ("load group `night`: `weights` names `refnd`, and no scenario has this name or tag", "7:7"),
-        ("load group `one`: no case has a `locale`", "14:17"),
+        ("load group `one`: no case has a `locale`", "16:17"),
         // Keys beside `groups` hold for each of them.
-        ("load group `one`: no scenario has the tag `oftn`", "10:5"),
-        ("load group `two`: no scenario has the tag `oftn`", "10:5"),
+        ("load group `one`: no scenario has the tag `oftn`", "12:5"),
+        ("load group `two`: no scenario has the tag `oftn`", "12:5"),
     ];
     let checked = place.run(&["check", "."]);
     assert_eq!(checked.code, 0, "{}", checked.stderr);
@@ -116,6 +118,16 @@ fn a_pace_that_names_what_no_scenario_has_is_found_at_its_place() {
     let played = place.run(&["run", ".", "--pace", "both", "--dry-run"]);
     assert_eq!(played.code, 2, "{}", played.stderr);
     assert!(played.stderr.contains("error: load group `two`: no scenario has the tag `oftn`"), "{}", played.stderr);
-    assert!(played.stderr.contains("--> gabfest.yaml:10:5"), "{}", played.stderr);
+    assert!(played.stderr.contains("--> gabfest.yaml:12:5"), "{}", played.stderr);
     assert!(!played.stderr.contains("refnd"), "only of the chosen pace: {}", played.stderr);
+    // What only a run decides: its personas and its objectives.
+    for (pace, message, at) in [
+        ("hurry", "error: load group `hurry`: no case has the persona `hurried`", "8:44"),
+        ("highest", "error: a search needs an objective", "9:24"),
+    ] {
+        let played = place.run(&["run", ".", "--pace", pace, "--dry-run"]);
+        assert_eq!(played.code, 2, "{}", played.stderr);
+        assert!(played.stderr.contains(message), "{}", played.stderr);
+        assert!(played.stderr.contains(&format!("--> gabfest.yaml:{at}\n")), "{}", played.stderr);
+    }
 }

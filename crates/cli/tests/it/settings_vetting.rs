@@ -312,6 +312,22 @@ fn rows() -> Vec<(String, &'static str, &'static [&'static str])> {
             &["unknown word `constant-vu`", "help: did you mean `constant-vus`?"],
         ),
         (
+            "load:\n  night: { start_rate: 1/s, stages: [] }\n".to_owned(),
+            "2:29",
+            &["load.night.stages is empty", "help: write at least one item"],
+        ),
+        ("load:\n  night: { duration: 1m, groups: {} }\n".to_owned(), "2:26", &["load.night.groups is empty"]),
+        (
+            "load:\n  night:\n    duration: 1m\n    groups:\n      a: { tags: [shop] }\n".to_owned(),
+            "5:7",
+            &["load.night.groups.a says neither a rate nor a number of slots", "help: write `rate: 5/s`"],
+        ),
+        (
+            "load:\n  night: { rate: 5/s, duration: 1m, preAllocatedVUs: 9 }\n".to_owned(),
+            "2:37",
+            &["unknown key `preAllocatedVUs`", "help: leave it out: `slots` beside `load`, or --slots"],
+        ),
+        (
             "load:\n  night:\n    trace: { file: gone.csv }\n".to_owned(),
             "3:14",
             &["load.night.trace.file names gone.csv, which cannot be read"],

@@ -145,6 +145,25 @@ pub(super) fn known(name: &str, plan: &Plan) -> String {
     suggest::known_names(name, names)
 }
 
+/// That a case of some group may have the value; of columns and rows, any. The error is a hint.
+pub(super) fn check_value(name: &str, value: &str, plan: &Plan) -> Result<(), String> {
+    let mut known = BTreeSet::new();
+    for group in &plan.groups {
+        match find(name, &group.axes, group.rows.as_ref()) {
+            Ok(Some(Name::Axis(index))) => {
+                let added = group.extra.iter().filter_map(|values| values.get(index));
+                known.extend(group.axes[index].values.iter().chain(added).map(text_of));
+            }
+            Ok(Some(Name::Persona)) => known.extend(group.personas.iter().flatten().cloned()),
+            Ok(Some(Name::Agent)) => known.extend(plan.agents.iter().cloned()),
+            Ok(Some(Name::Scenario)) => _ = known.insert(group.name.clone()),
+            Ok(Some(Name::Column(_) | Name::Row)) | Err(Ambiguous(_)) => return Ok(()),
+            Ok(None) => {}
+        }
+    }
+    if known.contains(value) { Ok(()) } else { Err(suggest::known_names(value, known.iter().map(String::as_str))) }
+}
+
 fn of_group(group: &Group) -> BTreeSet<&str> {
     let mut names: BTreeSet<&str> = ALWAYS.into();
     names.extend(group.axes.iter().map(|axis| last_part(&axis.parameter)));

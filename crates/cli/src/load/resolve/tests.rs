@@ -123,9 +123,9 @@ fn groups_take_what_is_beside_them() {
 fn what_does_not_fit_together_is_refused_at_its_key() {
     let stage = json!([{ "target": 5, "duration": "1s" }]);
     let rows = [
-        (json!({}), "rate", "says neither a rate nor a number of slots"),
-        (json!({ "duration": "1m" }), "duration", "says neither"),
-        (json!({ "stages": stage }), "stages", "says neither"),
+        (json!({}), "", "says neither a rate nor a number of slots"),
+        (json!({ "duration": "1m" }), "", "says neither"),
+        (json!({ "stages": stage }), "", "says neither"),
         (json!({ "rate": "5/s" }), "duration", "is missing"),
         (json!({ "rate": "5/s", "duration": "0s" }), "duration", "is 0"),
         (json!({ "rate": "0/s", "duration": "1s" }), "rate", "it starts nothing"),

@@ -53,8 +53,13 @@ pub(super) fn nothing_left(choices: &Choices) -> Diagnostic {
     }
 }
 
-/// A name that no scenario has is a slip of the pen.
+/// A name or a chosen value that no case has is a slip of the pen.
 pub(super) fn refuse_unknown(plan: &Plan, choices: &Choices) -> Result<(), Diagnostic> {
+    refuse_unknown_names(plan, choices)?;
+    choices.conditions.iter().try_for_each(|(name, value)| refuse_unknown_value(plan, name, value))
+}
+
+pub(super) fn refuse_unknown_names(plan: &Plan, choices: &Choices) -> Result<(), Diagnostic> {
     let of_excluded = choices.exclude.iter().flatten();
     for (name, _) in choices.conditions.iter().chain(of_excluded) {
         let is_known = |group: &Group| !matches!(Condition::of(name, Vec::new(), group), Ok(None));
@@ -63,6 +68,11 @@ pub(super) fn refuse_unknown(plan: &Plan, choices: &Choices) -> Result<(), Diagn
         }
     }
     Ok(())
+}
+
+pub(super) fn refuse_unknown_value(plan: &Plan, name: &str, value: &str) -> Result<(), Diagnostic> {
+    let no_case = |hint| fault(format!("no case has the {name} `{value}`")).with_help(hint);
+    names::check_value(name, value, plan).map_err(no_case)
 }
 
 /// Which cases of a group the choices leave, counted from its first.

@@ -79,14 +79,16 @@ pub struct Misfit {
 #[must_use]
 pub fn misfits(plan: &Plan, choice: &Choice) -> Vec<Misfit> {
     let of_choice = |group: &GroupChoice| {
-        let unknown = unknown_in_group(plan, group);
+        let unknown = unknown(plan, group);
         if !unknown.is_empty() {
             return unknown;
         }
         let nothing = of_group(plan, group).err();
         nothing.map(|finding| misfit(group, &[], finding)).into_iter().collect()
     };
-    choice.groups.iter().flat_map(of_choice).collect()
+    let unjudged = choice.search.as_ref().and_then(|search| refuse_unjudged(&plan.gates, search).err());
+    let of_search = unjudged.zip(choice.groups.first()).map(|(finding, group)| misfit(group, &["search"], finding));
+    choice.groups.iter().flat_map(of_choice).chain(of_search).collect()
 }
 
 fn misfit(group: &GroupChoice, keys: &[&str], finding: Diagnostic) -> Misfit {
@@ -98,15 +100,33 @@ fn in_group(group: &GroupChoice, message: &str) -> Diagnostic {
     fault(format!("load group `{}`: {message}", group.name))
 }
 
-/// What a group of a load names that no scenario of the plan has.
+fn of_where(group: &GroupChoice, name: &str, unknown: Diagnostic) -> Misfit {
+    let finding = Diagnostic { help: unknown.help, ..in_group(group, &unknown.message) };
+    misfit(group, &["where", name], finding)
+}
+
+/// What a group of a load names that no case of the plan has: names and, if they are known, values of `where`.
+fn unknown(plan: &Plan, choice: &GroupChoice) -> Vec<Misfit> {
+    let found = unknown_in_group(plan, choice);
+    if !found.is_empty() {
+        return found;
+    }
+    let values = choice.conditions.iter().filter_map(|(name, value)| {
+        let unknown = cells::refuse_unknown_value(plan, name, value).err()?;
+        Some(of_where(choice, name, unknown))
+    });
+    values.collect()
+}
+
+/// What a group of a load names that no scenario of the plan has. The values of `where` are not looked at: agents and personas
+/// are chosen for each run.
 #[must_use]
 pub fn unknown_in_group(plan: &Plan, choice: &GroupChoice) -> Vec<Misfit> {
     let mut found = Vec::new();
     for (name, value) in &choice.conditions {
         let conditions = Choices { conditions: vec![(name.clone(), value.clone())], ..Choices::default() };
-        if let Err(unknown) = cells::refuse_unknown(plan, &conditions) {
-            let finding = Diagnostic { help: unknown.help, ..in_group(choice, &unknown.message) };
-            found.push(misfit(choice, &["where", name], finding));
+        if let Err(unknown) = cells::refuse_unknown_names(plan, &conditions) {
+            found.push(of_where(choice, name, unknown));
         }
     }
     found.dedup();
@@ -135,7 +155,7 @@ pub fn unknown_in_group(plan: &Plan, choice: &GroupChoice) -> Vec<Misfit> {
 }
 
 fn of_group(plan: &Plan, choice: &GroupChoice) -> Result<LoadGroup, Diagnostic> {
-    if let Some(unknown) = unknown_in_group(plan, choice).into_iter().next() {
+    if let Some(unknown) = unknown(plan, choice).into_iter().next() {
         return Err(unknown.finding);
     }
     let choices =
