@@ -420,9 +420,17 @@ impl Executor {
         self.outbox.forget(is_fenced);
     }
 
-    /// Stops these trials of a run. Returns those that waited, and those that were running and are given up.
-    pub(crate) fn stop_run(&mut self, run: &str, trials: &Range<u64>, drain: bool) -> (Vec<v1::Held>, Vec<v1::Held>) {
-        let is_stopped = |attempt: &Attempt| attempt.run.as_str() == run && trials.contains(&attempt.trial);
+    /// Stops a run, or only the first attempts of some trials: what is played again stays. Returns those that waited, and those that were
+    /// running and are given up.
+    pub(crate) fn stop_run(
+        &mut self,
+        run: &str,
+        first_attempts: Option<&Range<u64>>,
+        drain: bool,
+    ) -> (Vec<v1::Held>, Vec<v1::Held>) {
+        let is_chosen =
+            |attempt: &Attempt| first_attempts.is_none_or(|of| attempt.epoch == 1 && of.contains(&attempt.trial));
+        let is_stopped = |attempt: &Attempt| attempt.run.as_str() == run && is_chosen(attempt);
         let (mut waited, mut given_up) = (BTreeSet::new(), BTreeSet::new());
         let mut stays = |attempt: &Attempt| {
             let keep = !is_stopped(attempt);

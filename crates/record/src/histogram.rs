@@ -81,8 +81,8 @@ impl Histogram {
         self.recent.clear();
     }
 
-    /// The same histogram, without recent values.
-    fn settled(&self) -> Cow<'_, Self> {
+    /// The same histogram, without recent values. Reading several figures of it sorts them only once.
+    pub(crate) fn settled(&self) -> Cow<'_, Self> {
         if self.recent.is_empty() {
             return Cow::Borrowed(self);
         }

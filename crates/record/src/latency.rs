@@ -51,6 +51,7 @@ impl Quantiles {
     /// Of times in microseconds.
     #[must_use]
     pub fn of(micros: &Histogram) -> Self {
+        let micros = micros.settled();
         let [p90_ms, p95_ms, p99_ms, p999_ms] =
             FLOORS.map(|(share, floor)| (micros.count() >= floor).then(|| millis(micros.quantile(share))));
         Self {

@@ -569,7 +569,7 @@ pub struct Stop {
     pub run: ::prost::alloc::string::String,
     #[prost(bool, tag = "2")]
     pub drain: bool,
-    /// If `end` is not 0: only these of its trials.
+    /// If `end` is not 0: only the first attempts of these trials.
     #[prost(uint64, tag = "3")]
     pub first: u64,
     #[prost(uint64, tag = "4")]

@@ -44,8 +44,8 @@ impl Session<'_> {
                 }
             }
             Order::Stop(stop) => {
-                let trials = if stop.end == 0 { 0..u64::MAX } else { stop.first..stop.end };
-                let (waited, given_up) = self.executor.stop_run(&stop.run, &trials, stop.drain);
+                let first_attempts = (stop.end > 0).then_some(stop.first..stop.end);
+                let (waited, given_up) = self.executor.stop_run(&stop.run, first_attempts.as_ref(), stop.drain);
                 self.outgoing.release(waited, false);
                 self.outgoing.release(given_up, true);
                 self.executor.start_ready();

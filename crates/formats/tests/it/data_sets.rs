@@ -556,6 +556,8 @@ fn cases_are_chosen_by_their_values() {
     assert_eq!(refused(&[("plann", "pro")]), "error: no case has a `plann` | did you mean `plan`?");
     assert!(refused(&[("plan", "gold")]).starts_with("error: no case is left by `--where`"));
     assert_eq!(refused(&[("scenario", "Refnd")]), "error: no case has the scenario `Refnd` | did you mean `Refund`?");
+    let one_of = chosen(&[("scenario", "Refnd"), ("scenario", "Refund")], &[], None);
+    assert_eq!(names(&one_of), names(&chosen(&[("scenario", "Refund")], &[], None)), "one value is enough");
     let tags = |exclude_tags: &[&str]| {
         let exclude_tags = exclude_tags.iter().map(|tag| (*tag).to_owned()).collect();
         let plan = folder.plan(&Choices { exclude_tags, ..Choices::default() });

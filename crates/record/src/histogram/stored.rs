@@ -14,8 +14,8 @@ pub(super) struct Stored {
 }
 
 impl From<Histogram> for Stored {
-    fn from(histogram: Histogram) -> Self {
-        let histogram = histogram.settled();
+    fn from(mut histogram: Histogram) -> Self {
+        histogram.settle();
         let mut last = 0;
         let pairs = histogram.filled().flat_map(|(at, count)| {
             let gap = u32::from(at - last);

@@ -8,6 +8,9 @@ use yaml::suggest;
 use super::{Axis, Case, Group, Plan, ROW};
 use crate::rows::{Row, Rows, text_of};
 
+/// Values that a hint lists.
+const MOST_LISTED: usize = 20;
+
 const ALWAYS: [&str; 3] = ["persona", "agent", "scenario"];
 
 /// The meaning of a name in one group.
@@ -145,8 +148,8 @@ pub(super) fn known(name: &str, plan: &Plan) -> String {
     suggest::known_names(name, names)
 }
 
-/// That a case of some group may have the value; of columns and rows, any. The error is a hint.
-pub(super) fn check_value(name: &str, value: &str, plan: &Plan) -> Result<(), String> {
+/// That a case of some group may have one of the values; of columns and rows, any. The error is a hint.
+pub(super) fn check_values(name: &str, values: &[&str], plan: &Plan) -> Result<(), String> {
     let mut known = BTreeSet::new();
     for group in &plan.groups {
         match find(name, &group.axes, group.rows.as_ref()) {
@@ -161,7 +164,10 @@ pub(super) fn check_value(name: &str, value: &str, plan: &Plan) -> Result<(), St
             Ok(None) => {}
         }
     }
-    if known.contains(value) { Ok(()) } else { Err(suggest::known_names(value, known.iter().map(String::as_str))) }
+    let Some(first) = values.first().filter(|_| !values.iter().any(|value| known.contains(*value))) else {
+        return Ok(());
+    };
+    Err(suggest::known_names(first, known.iter().take(MOST_LISTED).map(String::as_str)))
 }
 
 fn of_group(group: &Group) -> BTreeSet<&str> {

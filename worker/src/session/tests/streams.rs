@@ -112,10 +112,11 @@ async fn trials_that_wait_are_taken_back_by_their_numbers() {
     let mut scene = Scene::new(1, 10 * SECOND);
     let mut line = scene.welcomed().await;
     let claim = line.claim().await;
-    line.grant(claim.number, vec![scene.lease(0, 4)]).await;
+    let again = v1::Lease { epoch: 2, ..scene.lease(2, 3) };
+    line.grant(claim.number, vec![scene.lease(0, 2), again, scene.lease(3, 4)]).await;
     line.listen(5 * SECOND).await;
-    line.say(Order::Stop(v1::Stop { run: "r".to_owned(), drain: true, first: 0, end: 2 })).await;
-    assert_eq!(line.released().await, [held(1, 2)], "the first has begun");
+    line.say(Order::Stop(v1::Stop { run: "r".to_owned(), drain: true, first: 0, end: 3 })).await;
+    assert_eq!(line.released().await, [held(1, 2)], "the first has begun, and the third is played again");
     assert_eq!(numbers(&line.until_ended(3).await), [0, 2, 3]);
 }
 

@@ -53,10 +53,10 @@ pub(super) fn nothing_left(choices: &Choices) -> Diagnostic {
     }
 }
 
-/// A name or a chosen value that no case has is a slip of the pen.
+/// A name that no case has is a slip of the pen, and so are chosen values of which no case has any.
 pub(super) fn refuse_unknown(plan: &Plan, choices: &Choices) -> Result<(), Diagnostic> {
     refuse_unknown_names(plan, choices)?;
-    choices.conditions.iter().try_for_each(|(name, value)| refuse_unknown_value(plan, name, value))
+    by_name(&choices.conditions).into_iter().try_for_each(|(name, values)| refuse_unknown_values(plan, name, &values))
 }
 
 pub(super) fn refuse_unknown_names(plan: &Plan, choices: &Choices) -> Result<(), Diagnostic> {
@@ -70,9 +70,18 @@ pub(super) fn refuse_unknown_names(plan: &Plan, choices: &Choices) -> Result<(),
     Ok(())
 }
 
-pub(super) fn refuse_unknown_value(plan: &Plan, name: &str, value: &str) -> Result<(), Diagnostic> {
-    let no_case = |hint| fault(format!("no case has the {name} `{value}`")).with_help(hint);
-    names::check_value(name, value, plan).map_err(no_case)
+pub(super) fn refuse_unknown_values(plan: &Plan, name: &str, values: &[&str]) -> Result<(), Diagnostic> {
+    let no_case = |hint| fault(format!("no case has the {name} `{}`", values.join("` or `"))).with_help(hint);
+    names::check_values(name, values, plan).map_err(no_case)
+}
+
+/// The values of each name: a case needs one of them.
+pub(super) fn by_name(conditions: &[(String, String)]) -> BTreeMap<&str, Vec<&str>> {
+    let mut by_name: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, value) in conditions {
+        by_name.entry(name).or_default().push(value);
+    }
+    by_name
 }
 
 /// Which cases of a group the choices leave, counted from its first.
@@ -108,12 +117,10 @@ impl Chooser {
         let condition = |name: &str, values: Vec<String>| {
             Condition::of(name, values, group).map_err(|Ambiguous(message)| fault(message))
         };
-        let mut by_name: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (name, value) in &choices.conditions {
-            by_name.entry(name).or_default().push(value.clone());
-        }
+        let owned = |values: Vec<&str>| values.into_iter().map(str::to_owned).collect();
+        let by_name = by_name(&choices.conditions).into_iter();
         let conditions: Option<Vec<Condition>> =
-            by_name.into_iter().map(|(name, values)| condition(name, values)).collect::<Result<_, _>>()?;
+            by_name.map(|(name, values)| condition(name, owned(values))).collect::<Result<_, _>>()?;
         let (mut exclude, mut of_matrix) = (Vec::new(), Vec::new());
         for cell in &choices.exclude {
             let all: Result<Option<Vec<Condition>>, Diagnostic> =

@@ -111,8 +111,8 @@ fn unknown(plan: &Plan, choice: &GroupChoice) -> Vec<Misfit> {
     if !found.is_empty() {
         return found;
     }
-    let values = choice.conditions.iter().filter_map(|(name, value)| {
-        let unknown = cells::refuse_unknown_value(plan, name, value).err()?;
+    let values = cells::by_name(&choice.conditions).into_iter().filter_map(|(name, values)| {
+        let unknown = cells::refuse_unknown_values(plan, name, &values).err()?;
         Some(of_where(choice, name, unknown))
     });
     values.collect()
