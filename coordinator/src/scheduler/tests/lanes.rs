@@ -120,7 +120,9 @@ fn slots_are_leased_up_to_their_number_and_until_their_end() {
     assert!(harness.scheduler.waits_for_slots(2));
     harness.end(1, 0..1);
     assert_eq!(harness.claim_ahead(2, 8, 500), [3..4]);
-    assert_eq!(harness.wait(10.5), []);
+    let trials = trial_number(0, 0)..trial_number(1, 0);
+    let asked = [1, 2].map(|session| Action::TakeBack { session, run: run("a"), trials: trials.clone() });
+    assert_eq!(harness.wait(10.5), asked, "for what may still wait");
     assert_eq!(harness.end(1, 1..2), []);
     assert_eq!(harness.claim_ahead(1, 8, 500), [], "its time is over");
     assert_eq!(harness.end(2, 2..3), []);
