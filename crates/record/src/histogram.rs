@@ -31,7 +31,7 @@ pub struct Histogram {
     /// One for each of `buckets`.
     counts: Vec<u32>,
     /// The buckets of the latest values, which are not among `counts` yet. A search for each value by itself would wait for memory at each
-    /// of its steps, as a turn is recorded in dozens of histograms.
+    /// of its steps, as a turn goes into many histograms.
     recent: Vec<u16>,
     count: u64,
     sum: u128,
