@@ -2,6 +2,7 @@
 //!
 //! `gabfest.proto` beside this crate's sources is the contract; `cargo xtask proto` makes [`v1`] from it.
 
+pub mod ended;
 mod exported;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;

@@ -17,6 +17,9 @@ const TRIALS: u32 = 1;
 /// The field `turns` of `TrialTurns`.
 const TURNS: u32 = 3;
 
+/// The most that a piece has beside its turns: a key, a length of five bytes, and the attempt.
+const MOST_HEAD_BYTES: usize = 1 + 5 + 11 + 6;
+
 /// The encoded turns of one attempt, which grow turn by turn.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
@@ -47,7 +50,9 @@ impl FromIterator<Turn> for Turns {
 /// Makes a segment of the turns of several attempts (trial, epoch, turns), and returns the size of each piece.
 #[must_use]
 pub fn encode(parts: impl IntoIterator<Item = (u64, u32, Turns)>) -> (Bytes, Vec<u32>) {
-    let mut segment = Vec::new();
+    let parts: Vec<(u64, u32, Turns)> = parts.into_iter().collect();
+    let size = |(_, _, turns): &(u64, u32, Turns)| turns.bytes.len() + MOST_HEAD_BYTES;
+    let mut segment = Vec::with_capacity(parts.iter().map(size).sum());
     let mut lengths = Vec::new();
     for (trial, epoch, turns) in parts {
         let start = segment.len();

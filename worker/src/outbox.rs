@@ -26,7 +26,7 @@ use std::{
 
 use bytes::Bytes;
 use llm::money::Purses;
-use proto::v1;
+use proto::{ended::Ended, v1};
 use record::{Call, Trial, Turn, Usd, bounds, call::Spend};
 use scenario::RunId;
 use tokio::sync::Notify;
@@ -105,7 +105,7 @@ struct Pending {
     /// Encoded as they come: the task that sends batches also starts arrivals, and has no time to encode many.
     turns: BTreeMap<(u64, u32), proto::segment::Turns>,
     /// Without the places of their turns, which are known when the batch is closed.
-    ended: Vec<v1::Trial>,
+    ended: Vec<Ended>,
     spend: Spend,
     count: u32,
     bytes: usize,
@@ -113,10 +113,11 @@ struct Pending {
 
 #[derive(Debug)]
 struct Closed {
+    /// Without its ended trials.
     batch: v1::Batch,
     /// The attempt and the number of turns of each piece of the segment.
     said: Vec<(Attempt, u32)>,
-    ended: Vec<Attempt>,
+    ended: Vec<Ended>,
     cost: Usd,
     bytes: usize,
     /// Attempts whose content was removed after a refusal.
@@ -190,13 +191,14 @@ impl Outbox {
         fail::fail_point!("trial-unrecorded");
         record_redaction::trial(&mut trial);
         bounds::end(&mut trial);
-        let mut state = self.lock();
         let bytes = bounds::size_of_end(&trial);
+        let ended = Ended::from(trial);
+        let mut state = self.lock();
         state.bytes += bytes;
         self.admission.set_full(state.bytes >= FULL_BYTES);
         let batch_bytes = state.batch_bytes();
         let pending = state.pending.entry(run.clone()).or_default();
-        pending.ended.push(proto::trial::to_wire(trial, Vec::new()));
+        pending.ended.push(ended);
         pending.bytes += bytes;
         if pending.bytes >= batch_bytes {
             state.close(run);
@@ -243,12 +245,12 @@ impl Outbox {
 
     /// The next batch for this stream, encoded.
     pub(crate) fn next_bytes(&self) -> Option<Bytes> {
-        self.lock().give().map(proto::batch_to_bytes)
+        self.lock().give().map(Closed::to_bytes)
     }
 
     /// The next batch, for a worker without a stream.
     pub(crate) fn next(&self) -> Option<v1::Batch> {
-        self.lock().give().cloned()
+        self.lock().give().map(Closed::to_batch)
     }
 
     /// How large the next batches may be.
@@ -286,8 +288,7 @@ impl Outbox {
         let state = self.lock();
         let pending =
             state.pending.iter().flat_map(|(run, pending)| pending.ended.iter().map(|trial| attempt_of(run, trial)));
-        let closed = state.closed.iter().flat_map(|closed| closed.ended.iter().cloned());
-        pending.chain(closed).collect()
+        pending.chain(state.closed.iter().flat_map(Closed::ended)).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -312,7 +313,23 @@ impl Outbox {
     }
 }
 
-fn attempt_of(run: &RunId, trial: &v1::Trial) -> Attempt {
+impl Closed {
+    fn to_bytes(&self) -> Bytes {
+        proto::ended::batch_with(&self.batch, &self.ended)
+    }
+
+    fn to_batch(&self) -> v1::Batch {
+        v1::Batch { ended: self.ended.iter().map(Ended::decoded).collect(), ..self.batch.clone() }
+    }
+
+    /// The attempts that end in it.
+    fn ended(&self) -> impl Iterator<Item = Attempt> {
+        let run = RunId::new(self.batch.run.as_str());
+        self.ended.iter().map(move |trial| attempt_of(&run, trial))
+    }
+}
+
+fn attempt_of(run: &RunId, trial: &Ended) -> Attempt {
     Attempt { run: run.clone(), trial: trial.number, epoch: trial.epoch }
 }
 

@@ -1,6 +1,6 @@
 //! Reads a batch from the wire, and refuses one that cannot be stored.
 
-use proto::v1;
+use proto::{ended::Batch, v1};
 use record::{Usd, call::Spend};
 use scenario::RunId;
 use store::{Account, Commit, EndedTrial, Part, Piece, SegmentRow};
@@ -12,13 +12,14 @@ use crate::{dispatcher::command::Refusal, give_way, scheduler::Held};
 const MOST_REASON_CHARS: usize = 500;
 
 /// Reads a batch. Refuses what cannot be stored: an error of the store would interrupt every run.
-pub(super) async fn read(session: u64, batch: v1::Batch) -> Result<Commit, Refusal> {
-    let v1::Batch { sequence, run, segment, turns, ended, spend, purse } = batch;
+pub(super) async fn read(session: u64, batch: Batch) -> Result<Commit, Refusal> {
+    let Batch { sequence, run, segment, turns, ended, spend, purse } = batch;
     let run = RunId::new(run);
     let of_any = |reason: String| Refusal { reason: shown(&reason), trials: Vec::new() };
     let mut trials = Vec::with_capacity(ended.len());
     for trial in ended {
         give_way::after(trials.len()).await;
+        let trial = proto::ended::trial(trial).map_err(|error| of_any(error.to_string()))?;
         let (number, epoch) = (trial.number, trial.epoch);
         trials.push(ended_trial(sequence, trial).map_err(|reason| {
             let at_fault = Held { run: run.clone(), trials: number..number.saturating_add(1), epoch };
@@ -123,7 +124,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         });
-        let commit = read(7, batch).await.expect("it can be stored");
+        let commit = read(7, batch.into()).await.expect("it can be stored");
         other.abort();
         assert_eq!(commit.ended.len(), 64);
         assert_eq!(ran.load(Ordering::Relaxed), 7, "after each eight of 64 trials but the last");

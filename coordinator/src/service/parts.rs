@@ -1,37 +1,52 @@
 //! Batches on their way in: in one piece or in parts, and how much of them was read.
 
 use bytes::BytesMut;
-use proto::v1::worker_message::Body;
+use proto::{ended::Batch, v1::worker_message::Body};
+
+/// What a worker has said.
+#[derive(Debug, PartialEq)]
+pub(super) enum Said {
+    Batch(Batch),
+    /// Anything but a batch.
+    Other(Body),
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     /// The parts received so far of an unfinished batch.
     begun: BytesMut,
+    /// The size of the batch before it.
+    last: usize,
     read: u64,
 }
 
 impl Parts {
     /// Takes the bytes of batches out of a message. `Ok(None)`: wait for the next part.
-    pub(super) fn read(&mut self, body: Body) -> Result<Option<Body>, String> {
+    pub(super) fn read(&mut self, body: Body) -> Result<Option<Said>, String> {
         match body {
             Body::Part(part) => {
                 self.read += part.data.len() as u64;
                 if self.begun.len() + part.data.len() > proto::MAX_MESSAGE_BYTES {
                     return Err(format!("a batch of more than {} bytes", proto::MAX_MESSAGE_BYTES));
                 }
+                if self.begun.is_empty() {
+                    // Batches are much alike, and a buffer that grows is copied.
+                    self.begun.reserve(self.last.max(part.data.len()));
+                }
                 self.begun.extend_from_slice(&part.data);
                 if !part.last {
                     return Ok(None);
                 }
-                let batch = proto::batch_from_bytes(self.begun.split().freeze());
-                batch.map(|batch| Some(Body::Batch(batch))).map_err(|error| format!("parts of no batch: {error}"))
+                self.last = self.begun.len();
+                let batch = Batch::from_bytes(self.begun.split().freeze());
+                batch.map(|batch| Some(Said::Batch(batch))).map_err(|error| format!("parts of no batch: {error}"))
             }
             Body::Batch(_) if !self.begun.is_empty() => Err("a batch between the parts of another".to_owned()),
             Body::Batch(batch) => {
                 self.read += proto::size_of_batch(&batch) as u64;
-                Ok(Some(Body::Batch(batch)))
+                Ok(Some(Said::Batch(batch.into())))
             }
-            other => Ok(Some(other)),
+            other => Ok(Some(Said::Other(other))),
         }
     }
 
@@ -55,15 +70,16 @@ mod tests {
     fn parts_make_a_batch_and_other_words_go_between_them() {
         let batch = v1::Batch { sequence: 7, run: "r".repeat(100), ..v1::Batch::default() };
         let bytes = proto::batch_to_bytes(&batch);
+        let read = Ok(Some(Said::Batch(batch.clone().into())));
         let mut parts = Parts::default();
         for sent in 1..=2 {
             assert_eq!(parts.read(part(&bytes[..40], false)), Ok(None));
             let beat = Body::Beat(v1::Beat::default());
-            assert_eq!(parts.read(beat.clone()), Ok(Some(beat)));
-            assert_eq!(parts.read(part(&bytes[40..], true)), Ok(Some(Body::Batch(batch.clone()))));
+            assert_eq!(parts.read(beat.clone()), Ok(Some(Said::Other(beat))));
+            assert_eq!(parts.read(part(&bytes[40..], true)), read);
             assert_eq!(parts.bytes(), sent * bytes.len() as u64);
         }
-        assert_eq!(parts.read(Body::Batch(batch.clone())), Ok(Some(Body::Batch(batch.clone()))));
+        assert_eq!(parts.read(Body::Batch(batch.clone())), read);
         assert_eq!(parts.bytes(), 3 * bytes.len() as u64);
         assert_eq!(parts.read(part(&bytes[..40], false)), Ok(None));
         assert!(parts.read(Body::Batch(batch)).is_err(), "a batch is whole before the next one begins");

@@ -2,7 +2,10 @@
 
 use std::{ops::Range, time::Duration};
 
-use proto::v1::{self, coordinator_message as down, worker_message as up};
+use proto::{
+    ended::Batch,
+    v1::{self, coordinator_message as down, worker_message as up},
+};
 use record::{Usd, runner::Sample};
 use scenario::{Digest, RunId, load::RateChange};
 use store::Store;
@@ -11,7 +14,11 @@ use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Request, Response, Status, Streaming};
 
-use super::{batch, limits, parts::Parts, status::status};
+use super::{
+    batch, limits,
+    parts::{Parts, Said},
+    status::status,
+};
 use crate::{
     Error, Handle,
     dispatcher::{
@@ -138,7 +145,8 @@ async fn listen<S: Store>(
                 None => Message::Malformed { reason: "a message without content".to_owned() },
                 Some(Err(reason)) => Message::Malformed { reason },
                 Some(Ok(None)) => continue,
-                Some(Ok(Some(body))) => read(&handle, session, body).await?,
+                Some(Ok(Some(Said::Batch(batch)))) => read_batch(&handle, session, batch).await?,
+                Some(Ok(Some(Said::Other(body)))) => read(&handle, session, body).await?,
             };
             handle.hear(session, stream, message).await?;
         }
@@ -183,15 +191,17 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
         }
         up::Body::Limits(said) => Ok(limits::read(said)),
         up::Body::ShareTaken(taken) => Ok(limits::taken(taken)),
-        up::Body::Batch(batch) => {
-            // The segment is at least half of a batch, so its size bounds the rest.
-            let room = handle.room_for(batch.segment.len()).await?;
-            let sequence = batch.sequence;
-            match batch::read(session, batch).await {
-                Ok(commit) => Ok(Message::Batch { commit: Box::new(commit), room }),
-                Err(refusal) => Ok(Message::Unstorable { sequence, refusal }),
-            }
-        }
+        up::Body::Batch(batch) => read_batch(handle, session, batch.into()).await,
+    }
+}
+
+async fn read_batch<S: Store>(handle: &Handle<S>, session: u64, batch: Batch) -> Result<Message, Error> {
+    // The segment is at least half of a batch, so its size bounds the rest.
+    let room = handle.room_for(batch.segment.len()).await?;
+    let sequence = batch.sequence;
+    match batch::read(session, batch).await {
+        Ok(commit) => Ok(Message::Batch { commit: Box::new(commit), room }),
+        Err(refusal) => Ok(Message::Unstorable { sequence, refusal }),
     }
 }
 

@@ -10,6 +10,7 @@ use record::{
 };
 use report::{Found, Played, Screen, Writer, Written};
 use scenario::RunId;
+use statistics::nights::NightTrials;
 
 use crate::{
     client::{self, Client},
@@ -115,8 +116,10 @@ async fn write_files(
         writer = writer.with_plan(&client::plan(client, &summary, patience).await?);
     }
     let mut hints = BTreeSet::new();
+    let mut trials = NightTrials::of(&summary);
     export::each_trial(client, run, 0, patience, |Exported { trial, turns, unreadable }| {
         hints.extend(flag_of(&trial));
+        trials.add(&trial);
         let played = Played { trial: &trial, turns: &turns, unreadable: unreadable.as_deref() };
         writer.add(&played).context("failed to write the report").map(|()| true)
     })
@@ -136,7 +139,7 @@ async fn write_files(
         writer.sentinels(drift);
     }
     summary.past = match past {
-        Some(lookback) => lookback.past(&summary, writer.nightly(&summary)).await,
+        Some(lookback) => lookback.past(&summary, trials, writer.nightly(&summary)).await,
         None => past::earlier(kept, run),
     };
     let written = writer.finish(&summary).context("failed to write the report")?;

@@ -8,14 +8,16 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use history::History;
+use record::Summary;
 use report::Failures;
 use scenario::RunId;
 use serde::{Deserialize, Serialize, de::IgnoredAny};
-use statistics::nights::Night;
+use statistics::nights::{Night, NightFailure, NightTrials};
 
 use crate::{
     compared, diagnostics,
     exit::{Exit, UsageError, usage},
+    past::Lookback,
     report_files::{self, LinesFile},
     run_folder::RUNS,
     run_labels, sentinels,
@@ -145,9 +147,10 @@ impl Keeping {
         settings: &BTreeMap<String, String>,
         folder: &Path,
         run: &RunId,
+        past: &Lookback,
         exit: &anyhow::Result<Exit>,
     ) {
-        if let Err(error) = self.store(settings, folder, run, exit).await {
+        if let Err(error) = self.store(settings, folder, run, past, exit).await {
             diagnostics::warn_always(&format!("the run is not in the history: {}", diagnostics::error_text(&error)));
         }
     }
@@ -157,6 +160,7 @@ impl Keeping {
         settings: &BTreeMap<String, String>,
         folder: &Path,
         run: &RunId,
+        past: &Lookback,
         exit: &anyhow::Result<Exit>,
     ) -> anyhow::Result<()> {
         let Some(path) = self.place.path() else { return Ok(()) };
@@ -177,7 +181,7 @@ impl Keeping {
         let ended = serde_json::to_string(&Ended { exit_code, labels }).context("failed to write labels")?;
         let file = folder.join(ENDED);
         fs::write(&file, ended + "\n").with_context(|| format!("failed to write {}", file.display()))?;
-        let night = night(folder)?;
+        let night = night_with(folder, past.found())?;
         let mut history = History::open(&path).await.map_err(|error| broken(&path, &error))?;
         history.keep(&night).await?;
         Ok(history.close().await?)
@@ -196,27 +200,39 @@ pub(crate) fn repeated(folder: &Path) -> anyhow::Result<Option<RunId>> {
 
 /// A run, as its folder describes it.
 pub(crate) fn night(folder: &Path) -> anyhow::Result<Night> {
+    night_with(folder, None)
+}
+
+/// The same. `found`: its trials and failures, if its report was just written.
+fn night_with(folder: &Path, found: Option<&(NightTrials, Vec<NightFailure>)>) -> anyhow::Result<Night> {
     let summary = report_files::summary(folder)?;
     let ended = Ended::read(folder)?;
     let exit_code = ended.as_ref().map_or_else(|| Exit::of(&summary).code(), |ended| ended.exit_code);
-    let places: BTreeMap<&str, usize> =
-        summary.cases.iter().enumerate().map(|(place, case)| (case.id.as_str(), place)).collect();
     let mut night = Night::of(&summary, exit_code, ended.map(|ended| ended.labels).unwrap_or_default());
     night.run.sentinels = sentinels::night(folder, &night.run.id);
+    let (trials, failures) = match found {
+        Some((trials, failures)) => (trials.clone(), failures.clone()),
+        None => read(folder, &summary)?,
+    };
+    Ok(night.with_trials(trials).with_failures(failures))
+}
+
+/// The trials and the failures, as `trials.jsonl` has them.
+fn read(folder: &Path, summary: &Summary) -> anyhow::Result<(NightTrials, Vec<NightFailure>)> {
+    let mut trials = NightTrials::of(summary);
     let mut failures = Failures::default();
-    let trials = LinesFile::of(folder, "trials.jsonl");
-    for text in trials.texts()? {
+    let file = LinesFile::of(folder, "trials.jsonl");
+    for text in file.texts()? {
         let text = text?;
-        let line: compared::Line<IgnoredAny> = trials.read(&text)?;
+        let mut line: compared::Line<IgnoredAny> = file.read(&text)?;
         if line.may_be_failure() {
-            let whole = report_files::trial(trials.read(&text)?, &summary);
+            let whole = report_files::trial(file.read(&text)?, summary);
             failures.add(&whole.context("failed to read trials.jsonl")?);
         }
-        let Some(place) = places.get(line.case_id.as_str()) else { continue };
-        let faulty = line.has_faulty_user();
-        night.add(*place, &line.into(), faulty);
+        let (case, faulty) = (std::mem::take(&mut line.case_id), line.has_faulty_user());
+        trials.add_played(&case, &line.into(), faulty);
     }
-    Ok(night.with_failures(failures.nightly(&summary)))
+    Ok((trials, failures.nightly(summary)))
 }
 
 #[cfg(test)]

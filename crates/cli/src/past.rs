@@ -1,6 +1,6 @@
 //! What the history knows at the end of a run, for its report: quarantined cases that got worse, and since when failures are seen.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::OnceLock};
 
 use history::History;
 use record::{
@@ -11,7 +11,7 @@ use record::{
 use scenario::{Quarantine, RunId};
 use statistics::{
     ledger::HALF_LIFE,
-    nights::{Night, NightFailure},
+    nights::{Night, NightFailure, NightTrials},
     quarantine::alerts,
     recurring::since,
 };
@@ -28,22 +28,35 @@ pub(crate) struct Lookback {
     half_life: f64,
     /// Entries of the quarantine whose last day is over.
     expired: Vec<Quarantine>,
+    /// What the report found, for the history: so that nothing reads the report's files again.
+    found: OnceLock<(NightTrials, Vec<NightFailure>)>,
 }
 
 impl Lookback {
     pub(crate) fn of(place: &Place, read: &Read) -> Self {
         let today = clock::today();
         let expired = read.settings.quarantine.iter().filter(|entry| entry.is_expired(&today));
-        Self { place: place.clone(), half_life: read.settings.history.half_life, expired: expired.cloned().collect() }
+        let (half_life, expired) = (read.settings.history.half_life, expired.cloned().collect());
+        Self { half_life, expired, ..Self::without_settings(place) }
     }
 
     /// For commands that read no settings.
     pub(crate) fn without_settings(place: &Place) -> Self {
-        Self { place: place.clone(), half_life: HALF_LIFE, expired: Vec::new() }
+        Self { place: place.clone(), half_life: HALF_LIFE, expired: Vec::new(), found: OnceLock::new() }
+    }
+
+    /// The trials and failures of the report, if one was written.
+    pub(crate) fn found(&self) -> Option<&(NightTrials, Vec<NightFailure>)> {
+        self.found.get()
     }
 
     /// `None`: there is nothing to say. A history that cannot be read is a warning.
-    pub(crate) async fn past(&self, summary: &Summary, failures: Vec<NightFailure>) -> Option<Past> {
+    pub(crate) async fn past(
+        &self,
+        summary: &Summary,
+        trials: NightTrials,
+        failures: Vec<NightFailure>,
+    ) -> Option<Past> {
         let before = match self.nights(summary).await {
             Ok(before) => before,
             Err(error) => {
@@ -51,7 +64,8 @@ impl Lookback {
                 Vec::new()
             }
         };
-        let tonight = Night::of(summary, 0, BTreeMap::new()).with_failures(failures);
+        let (_, failures) = self.found.get_or_init(|| (trials, failures));
+        let tonight = Night::of(summary, 0, BTreeMap::new()).with_failures(failures.clone());
         let quarantined = tonight.run.is_night() && tonight.cells.iter().any(|cell| cell.quarantine.is_some());
         let past = Past {
             nights: before.len() as u64,

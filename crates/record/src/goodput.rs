@@ -65,7 +65,7 @@ impl Missed {
     /// Whether the turn meets all limits.
     fn add(&mut self, limits: &Goodput, turn: &TurnLatency) -> bool {
         let above = |time: Option<u64>, limit: Option<u64>| time.zip(limit).is_some_and(|(time, limit)| time > limit);
-        let response = above(Some(turn.response_micros.unwrap_or(turn.total_micros)), limits.response_micros);
+        let response = above(Some(turn.response()), limits.response_micros);
         let ttft = above(Some(turn.ttft_micros.unwrap_or(turn.total_micros)), limits.ttft_micros);
         let per_token = above(turn.per_token_micros, limits.per_token_micros);
         self.response += u64::from(response);

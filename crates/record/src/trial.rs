@@ -270,6 +270,14 @@ pub struct TurnLatency {
     pub ended_micros: u64,
 }
 
+impl TurnLatency {
+    /// The response time in microseconds. Older records have only the service time.
+    #[must_use]
+    pub fn response(&self) -> u64 {
+        self.response_micros.unwrap_or(self.total_micros)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -45,7 +45,7 @@ pub fn line(trial: &Trial) -> String {
         conversations: trial.conversations,
         turns: trial.turns,
         duration_ms: trial.duration_ms,
-        response_micros: times(trial, |turn| Some(turn.response_micros.unwrap_or(turn.total_micros))),
+        response_micros: times(trial, |turn| Some(turn.response())),
         ttft_micros: times(trial, |turn| turn.ttft_micros),
         unanswered: trial.unanswered,
         llm_calls: by_role(|role| trial.spend.of(role).calls),

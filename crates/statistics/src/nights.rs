@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Summary, Verdict,
+    Summary, Trial, Verdict,
     histogram::Histogram,
     summary::{Contents, Rate, RunState, RunVerdict, Trials},
 };
@@ -217,6 +217,18 @@ impl Night {
         self
     }
 
+    /// With the trials of the same run.
+    #[must_use]
+    pub fn with_trials(mut self, trials: NightTrials) -> Self {
+        self.run.faulty = trials.night.run.faulty;
+        let with = |(cell, of): (NightCell, NightCell)| {
+            let NightCell { unanswered, faulty, tokens, cost_usd, response, ttft, .. } = of;
+            NightCell { unanswered, faulty, tokens, cost_usd, response, ttft, ..cell }
+        };
+        self.cells = self.cells.into_iter().zip(trials.night.cells).map(with).collect();
+        self
+    }
+
     /// Leaves the cells and the failures of other agents out.
     pub fn keep_agent(&mut self, agent: &str) {
         let mut places = BTreeMap::new();
@@ -242,6 +254,34 @@ impl Night {
         cell.cost_usd = cell.cost_usd.zip(trial.cost_usd).map(|(sum, one)| sum + one);
         cell.faulty += u64::from(faulty);
         self.run.faulty += u64::from(faulty);
+    }
+}
+
+/// The trials of each cell, summed up as a [`Night`] has them.
+#[derive(Debug, Clone)]
+pub struct NightTrials {
+    night: Night,
+    places: BTreeMap<String, usize>,
+}
+
+impl NightTrials {
+    /// None yet of this run.
+    #[must_use]
+    pub fn of(summary: &Summary) -> Self {
+        let places = summary.cases.iter().enumerate().map(|(place, case)| (case.id.as_str().to_owned(), place));
+        Self { night: Night::of(summary, 0, BTreeMap::new()), places: places.collect() }
+    }
+
+    pub fn add(&mut self, trial: &Trial) {
+        let faulty = trial.user.as_ref().is_some_and(|user| user.despite_fault.is_some());
+        self.add_played(trial.case_id.as_str(), &PlayedTrial::of(trial), faulty);
+    }
+
+    /// Adds a trial of this case. `faulty`: the agent got a critical fault of the simulated user in it.
+    pub fn add_played(&mut self, case: &str, trial: &PlayedTrial, faulty: bool) {
+        if let Some(place) = self.places.get(case) {
+            self.night.add(*place, trial, faulty);
+        }
     }
 }
 

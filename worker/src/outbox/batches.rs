@@ -31,15 +31,15 @@ impl State {
     }
 
     /// The next batch for the stream, which counts as given from now on.
-    pub(super) fn give(&mut self) -> Option<&v1::Batch> {
+    pub(super) fn give(&mut self) -> Option<&Closed> {
         if !self.has_closed() && self.may_close() {
             self.close_all();
         }
         let first = self.closed.front()?.batch.sequence;
         let next = usize::try_from((self.given + 1).checked_sub(first)?).ok()?;
-        let batch = &self.closed.get(next)?.batch;
-        self.given = batch.sequence;
-        Some(batch)
+        let closed = self.closed.get(next)?;
+        self.given = closed.batch.sequence;
+        Some(closed)
     }
 
     pub(super) fn close_all(&mut self) {
@@ -61,16 +61,13 @@ impl State {
         for (place, ((attempt, _), bytes)) in (0..).zip(said.iter().zip(lengths)) {
             self.pieces.entry(attempt.clone()).or_default().push(v1::Piece { sequence, place, bytes });
         }
-        let mut attempts = Vec::with_capacity(pending.ended.len());
-        let mut ended = Vec::with_capacity(pending.ended.len());
-        for mut trial in pending.ended {
-            let attempt = attempt_of(run, &trial);
-            trial.pieces = self.pieces.remove(&attempt).unwrap_or_default();
-            ended.push(match self.refused.remove(&attempt) {
-                Some(reason) => refusals::unrecorded(&trial, &reason),
-                None => trial,
-            });
-            attempts.push(attempt);
+        let mut ended = pending.ended;
+        for trial in &mut ended {
+            let attempt = attempt_of(run, trial);
+            trial.add_pieces(self.pieces.remove(&attempt).unwrap_or_default());
+            if let Some(reason) = self.refused.remove(&attempt) {
+                *trial = refusals::unrecorded(trial, &reason);
+            }
         }
         let cost = pending.spend.cost();
         let batch = v1::Batch {
@@ -78,19 +75,14 @@ impl State {
             run: run.as_str().to_owned(),
             segment,
             turns: pending.count,
-            ended,
+            ended: Vec::new(),
             spend: proto::trial::spend_to_wire(pending.spend),
             purse: self.purses.of(run.as_str()).map(|said| purse::to_wire((run.as_str().to_owned(), said))),
         };
-        debug_assert!(proto::size_of_batch(&batch) < proto::MAX_MESSAGE_BYTES, "turns and ends have bounds");
-        self.closed.push_back(Closed {
-            batch,
-            said,
-            ended: attempts,
-            cost,
-            bytes: pending.bytes,
-            silent: BTreeSet::new(),
-            refusals: 0,
-        });
+        let bytes = pending.bytes;
+        let closed = Closed { batch, said, ended, cost, bytes, silent: BTreeSet::new(), refusals: 0 };
+        let size = proto::ended::size_with(&closed.batch, &closed.ended);
+        debug_assert!(size < proto::MAX_MESSAGE_BYTES, "turns and ends have bounds");
+        self.closed.push_back(closed);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use proto::v1;
+use proto::{ended::Ended, v1};
 use record::{Failure, FailureKind, Verdict};
 
 use super::{Attempt, Closed, Outbox, State};
@@ -27,35 +27,36 @@ impl State {
         };
         self.given = refused.sequence - 1;
         let closed = &mut self.closed[index];
-        let is_named = |attempt: &&Attempt| {
+        let is_named = |attempt: &Attempt| {
             refused.trials.iter().any(|held| {
                 held.run == attempt.run.as_str()
                     && held.epoch == attempt.epoch
                     && (held.first..held.end).contains(&attempt.trial)
             })
         };
-        let all = || closed.said.iter().map(|(attempt, _)| attempt).chain(&closed.ended);
+        let all = || closed.said.iter().map(|(attempt, _)| attempt.clone()).chain(closed.ended());
         let named = all().filter(is_named).filter(|attempt| !closed.silent.contains(attempt));
-        let mut at_fault: BTreeSet<Attempt> = named.cloned().collect();
+        let mut at_fault: BTreeSet<Attempt> = named.collect();
         if at_fault.is_empty() {
             // The coordinator names no trial. Then all trials of the batch end as errors, and the batch keeps only its
             // cost.
-            at_fault = all().cloned().collect();
+            at_fault = all().collect();
             closed.refusals += 1;
         }
         closed.silence(&at_fault);
         if closed.refusals > 1 {
             // After a second refusal nothing is kept. The batch's trials are leased again, because heartbeats no longer
             // list them.
-            (closed.batch.ended, closed.batch.spend, closed.ended) = (Vec::new(), Vec::new(), Vec::new());
+            (closed.batch.spend, closed.ended) = (Vec::new(), Vec::new());
         }
         let reason = &refused.reason;
         let mut ended = BTreeSet::new();
         for closed in &mut self.closed {
-            for (attempt, trial) in closed.ended.iter().zip(&mut closed.batch.ended) {
-                if at_fault.contains(attempt) {
+            let attempts: Vec<Attempt> = closed.ended().collect();
+            for (attempt, trial) in attempts.into_iter().zip(&mut closed.ended) {
+                if at_fault.contains(&attempt) {
                     *trial = unrecorded(trial, reason);
-                    ended.insert(attempt.clone());
+                    ended.insert(attempt);
                 }
             }
         }
@@ -66,7 +67,8 @@ impl State {
         at_fault.iter().for_each(|attempt| drop(self.pieces.remove(attempt)));
         let unfinished: Vec<Attempt> = at_fault.difference(&ended).cloned().collect();
         // Pending ends become errors when their batch closes. Running trials end a moment later.
-        let of_closed = |attempt: &Attempt| self.closed.iter().any(|closed| closed.ended.contains(attempt));
+        let of_closed =
+            |attempt: &Attempt| self.closed.iter().any(|closed| closed.ended().any(|ended| ended == *attempt));
         let later: Vec<Attempt> = at_fault.into_iter().filter(|attempt| !of_closed(attempt)).collect();
         self.refused.extend(later.into_iter().map(|attempt| (attempt, reason.clone())));
         unfinished
@@ -89,13 +91,14 @@ impl Closed {
 }
 
 /// The end of a trial whose record is refused. Its cost is in the batch.
-pub(super) fn unrecorded(trial: &v1::Trial, reason: &str) -> v1::Trial {
+pub(super) fn unrecorded(trial: &Ended, reason: &str) -> Ended {
+    let trial = trial.decoded();
     let message = format!("the coordinator refused the record of this trial: {reason}");
     let Failure { kind, blame, message, .. } = Failure::new(FailureKind::RecordRefused, message);
-    v1::Trial {
+    let unrecorded = v1::Trial {
         number: trial.number,
-        trial_id: trial.trial_id.clone(),
-        case_id: trial.case_id.clone(),
+        trial_id: trial.trial_id,
+        case_id: trial.case_id,
         case: trial.case,
         repeat: trial.repeat,
         epoch: trial.epoch,
@@ -108,10 +111,11 @@ pub(super) fn unrecorded(trial: &v1::Trial, reason: &str) -> v1::Trial {
             turn: None,
             step: None,
         }),
-        strategy: trial.strategy.clone(),
+        strategy: trial.strategy,
         duration_millis: trial.duration_millis,
         keep_transcript: true,
         exhausted: trial.exhausted,
         ..v1::Trial::default()
-    }
+    };
+    unrecorded.into()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{
-    Blame, Finding, Summary, Verdict,
+    Blame, Finding, Role, Summary, Trial, Verdict,
     summary::{Contents, scenario_key},
 };
 use schemars::JsonSchema;
@@ -77,6 +77,25 @@ pub struct PlayedTrial {
 }
 
 impl PlayedTrial {
+    /// A trial without its checks.
+    #[must_use]
+    pub fn of(trial: &Trial) -> Self {
+        let millis = |micros: u64| micros as f64 / 1_000.0;
+        let tokens = trial.spend.of(Role::Agent).tokens;
+        let blame = trial.failure.as_ref().map(|failure| failure.blame);
+        Self {
+            repeat: trial.repeat,
+            seed: trial.seed,
+            passed: Self::outcome(trial.verdict, blame, trial.past.failed),
+            response_ms: trial.latencies.iter().map(|turn| millis(turn.response())).collect(),
+            ttft_ms: trial.latencies.iter().filter_map(|turn| turn.ttft_micros).map(millis).collect(),
+            unanswered: trial.unanswered,
+            agent_tokens: tokens.input + tokens.output,
+            cost_usd: (trial.spend.unpriced_calls() == 0).then(|| trial.spend.cost().dollars()),
+            checks: BTreeMap::new(),
+        }
+    }
+
     /// What each name found in a trial: `false` if one of its checks failed, `None` if one was not judged, nothing if none applies.
     #[must_use]
     pub fn checks_of(findings: impl IntoIterator<Item = (String, Finding)>) -> BTreeMap<String, Option<bool>> {

@@ -3,7 +3,7 @@
 //! At most ten statements for any number of trials. Each statement is a round trip to SQLite's thread, so none runs in
 //! a loop.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem};
 
 use record::{compact_json, trial::Past};
 use sqlx::{query, query_as};
@@ -41,7 +41,8 @@ pub(super) struct Encoded {
 
 impl Encoded {
     pub(super) async fn of(commit: &Commit) -> Result<Self, Error> {
-        let mut words = Vec::new();
+        // Room for pieces that cannot be made smaller. What is not used takes no memory.
+        let mut words = Vec::with_capacity(commit.segment.pieces.iter().map(bytes::Bytes::len).sum());
         let mut pieces = Vec::with_capacity(commit.segment.pieces.len());
         let (unwritten, forgotten) = not_kept(commit)?;
         let mut packer = Packer::new()?;
@@ -62,6 +63,10 @@ impl Encoded {
             let pieces = if *kept { pieces.as_slice() } else { &[] };
             let start = bodies.len();
             compact_json::append_without_nulls(trial, &mut bodies).map_err(|error| Error::Failed(error.to_string()))?;
+            if start == 0 {
+                // Trials of a batch are much alike.
+                bodies.reserve(bodies.len() * commit.ended.len());
+            }
             let body = packed(start, bodies.len() - start)?;
             let (number, replay) = (integer(trial.number)?, code(trial.replay()));
             ended.push((number, trial.epoch, piece_columns::rows(pieces)?, body, replay));
@@ -78,7 +83,12 @@ impl Encoded {
         })
     }
 
-    pub(super) async fn write(self, mut writing: Writing<'_>, commit: &Commit, at: i64) -> Result<Committed, Error> {
+    pub(super) async fn write(
+        mut self,
+        mut writing: Writing<'_>,
+        commit: &Commit,
+        at: i64,
+    ) -> Result<Committed, Error> {
         let Some(run) = self.advance(&mut writing, commit, at).await? else {
             let outcome = self.refusal(&mut writing, commit).await;
             writing.roll_back().await?;
@@ -140,7 +150,13 @@ impl Encoded {
         }
     }
 
-    async fn keep_segment(&self, writing: &mut Writing<'_>, run: i64, commit: &Commit, at: i64) -> Result<(), Error> {
+    async fn keep_segment(
+        &mut self,
+        writing: &mut Writing<'_>,
+        run: i64,
+        commit: &Commit,
+        at: i64,
+    ) -> Result<(), Error> {
         query(
             "insert into segment (session, sequence, run, turns, spend, payload, committed_at, first_piece, pieces)
              values (?1, ?2, ?3, ?4, ?5, x'', ?6, (select coalesce(max(key), 0) + 1 from piece), ?7)",
@@ -165,8 +181,9 @@ impl Encoded {
         )
         .bind(self.session)
         .bind(self.sequence)
-        .bind(&self.words)
-        .bind(&self.pieces)
+        // Moved: a reference would be copied.
+        .bind(mem::take(&mut self.words))
+        .bind(mem::take(&mut self.pieces))
         .execute(&mut writing.connection)
         .await?;
         Ok(())
@@ -194,17 +211,17 @@ impl Encoded {
     /// Writes the trials that are leased to the session with their epoch and are not done. Returns which, whether they are
     /// played again, and their pasts as [`record::Trial::past_of_the_next`] defines them.
     async fn count(
-        &self,
+        &mut self,
         writing: &mut Writing<'_>,
         run: i64,
         replays: u32,
     ) -> Result<BTreeMap<(i64, i64), End>, Error> {
         let counted: Vec<(i64, i64, bool, u32, u32)> = query_as(
-            // Materialized, since SQLite would otherwise parse a row again for each use of a column.
+            // Materialized, since SQLite would otherwise parse a row again for each use of a column. In order, and with a limit that
+            // is none, because SQLite drops an order that it thinks is not needed: sorting later would copy each body.
             "with ended as materialized (
-                 select key as place, value ->> 0 as number, value ->> 1 as epoch, value ->> 2 as pieces,
-                     value ->> 3 as body, value ->> 4 as replay
-                 from json_each(?3))
+                 select value ->> 0 as number, value ->> 1 as epoch, value ->> 2 as pieces, value ->> 3 as body, value ->> 4 as replay
+                 from json_each(?3) order by key limit -1)
              insert into trial
                  (run, number, epoch, session, first_sequence, last_sequence, pieces, body, replay, again, replays_left)
              select ?1, ended.number, ended.epoch, ?2, 0, 0, ended.pieces,
@@ -218,7 +235,6 @@ impl Encoded {
                  where session = ?2 and run = ?1 and epoch = ended.epoch
                  and first <= ended.number and past > ended.number)
              and exists (select 1 from run where key = ?1 and state in ('running', 'interrupted'))
-             order by ended.place
              on conflict (run, number) do update set
                  epoch = excluded.epoch, session = excluded.session, first_sequence = excluded.first_sequence,
                  last_sequence = excluded.last_sequence, pieces = excluded.pieces, body = excluded.body, replay = excluded.replay,
@@ -232,8 +248,8 @@ impl Encoded {
         )
         .bind(run)
         .bind(self.session)
-        .bind(&self.ended)
-        .bind(&self.bodies)
+        .bind(mem::take(&mut self.ended))
+        .bind(mem::take(&mut self.bodies))
         .bind(replays)
         .fetch_all(&mut writing.connection)
         .await?;
