@@ -1,7 +1,7 @@
 //! Ended trials on their way to the coordinator, encoded.
 //!
 //! A worker encodes a trial as soon as it ends, and the coordinator decodes one trial after the other: while a trial is in
-//! the processor's cache. What waits is one allocation a trial or less.
+//! the processor's cache. What waits is one allocation a trial.
 
 use bytes::Bytes;
 use prost::{
@@ -14,6 +14,9 @@ use crate::{names::Error, trial, v1};
 
 /// The field `ended` of `Batch`.
 const ENDED: u32 = 5;
+
+/// Room for the place of a trial's turns in one batch.
+const PIECE_BYTES: usize = 24;
 
 /// An encoded `Trial`.
 #[derive(Debug, Clone)]
@@ -31,7 +34,9 @@ impl From<Trial> for Ended {
 
 impl From<v1::Trial> for Ended {
     fn from(trial: v1::Trial) -> Self {
-        Self { number: trial.number, epoch: trial.epoch, bytes: trial.encode_to_vec() }
+        let mut bytes = Vec::with_capacity(trial.encoded_len() + PIECE_BYTES);
+        trial.encode_raw(&mut bytes);
+        Self { number: trial.number, epoch: trial.epoch, bytes }
     }
 }
 
@@ -39,7 +44,7 @@ impl Ended {
     /// Adds the places of its turns.
     pub fn add_pieces(&mut self, pieces: Vec<v1::Piece>) {
         // One message after another is both of them merged.
-        self.bytes.extend(v1::Trial { pieces, ..v1::Trial::default() }.encode_to_vec());
+        v1::Trial { pieces, ..v1::Trial::default() }.encode_raw(&mut self.bytes);
     }
 
     /// # Panics
@@ -117,4 +122,46 @@ pub fn batch_with(batch: &v1::Batch, ended: &[Ended]) -> Bytes {
     batch.encode_raw(&mut bytes);
     ended.iter().for_each(|trial| trial.add_to(&mut bytes));
     bytes.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_of_encoded_trials_is_a_batch() {
+        let pieces =
+            vec![v1::Piece { sequence: 3, place: 1, bytes: 300 }, v1::Piece { sequence: 4, place: 0, bytes: 7 }];
+        let whole = |number| v1::Trial {
+            number,
+            epoch: 2,
+            trial_id: "t".repeat(200),
+            user: Some(v1::UserConduct::default()),
+            pieces: pieces.clone(),
+            ..v1::Trial::default()
+        };
+        let plain = v1::Batch {
+            sequence: 7,
+            run: "r".to_owned(),
+            segment: Bytes::from_static(b"segment"),
+            turns: 3,
+            ended: (0..2).map(whole).collect(),
+            spend: vec![v1::SpendEntry::default()],
+            purse: Some(v1::Purse::default()),
+        };
+        let mut ended: Vec<Ended> =
+            (0..2).map(|number| Ended::from(v1::Trial { pieces: Vec::new(), ..whole(number) })).collect();
+        ended.iter_mut().for_each(|trial| trial.add_pieces(pieces.clone()));
+        assert_eq!((ended[1].number, ended[1].epoch, ended[1].decoded()), (1, 2, whole(1)));
+        let without = v1::Batch { ended: Vec::new(), ..plain.clone() };
+        let bytes = batch_with(&without, &ended);
+        assert_eq!(bytes.len(), size_with(&without, &ended));
+        assert_eq!(crate::batch_from_bytes(bytes.clone()), Ok(plain.clone()));
+        for mut read in [Batch::from_bytes(bytes).unwrap(), plain.clone().into()] {
+            let trials: Result<Vec<v1::Trial>, Error> = read.ended.drain(..).map(trial).collect();
+            assert_eq!(trials.as_ref(), Ok(&plain.ended));
+            assert_eq!(read, without.clone().into());
+        }
+        assert!(trial(Bytes::from_static(b"\xff")).is_err() && Batch::from_bytes(Bytes::from_static(b"\xff")).is_err());
+    }
 }

@@ -129,4 +129,11 @@ mod tests {
         assert_eq!(commit.ended.len(), 64);
         assert_eq!(ran.load(Ordering::Relaxed), 7, "after each eight of 64 trials but the last");
     }
+
+    #[tokio::test]
+    async fn bytes_that_are_no_trial_are_refused_with_the_whole_batch() {
+        let batch = Batch { sequence: 1, ended: vec![b"\xff"[..].into()], ..Batch::default() };
+        let refusal = read(7, batch).await.unwrap_err();
+        assert!(refusal.trials.is_empty() && !refusal.reason.is_empty(), "{}", refusal.reason);
+    }
 }

@@ -3,11 +3,14 @@
 use bytes::BytesMut;
 use proto::{ended::Batch, v1::worker_message::Body};
 
+/// Few batches are larger.
+const USUAL_BYTES: usize = 2 << 20;
+
 /// What a worker has said.
 #[derive(Debug, PartialEq)]
 pub(super) enum Said {
     Batch(Batch),
-    /// Anything but a batch.
+    /// Anything but a batch or a part of one.
     Other(Body),
 }
 
@@ -15,7 +18,7 @@ pub(super) enum Said {
 pub(super) struct Parts {
     /// The parts received so far of an unfinished batch.
     begun: BytesMut,
-    /// The size of the batch before it.
+    /// The size of the batch before it, or of a usual one.
     last: usize,
     read: u64,
 }
@@ -37,7 +40,7 @@ impl Parts {
                 if !part.last {
                     return Ok(None);
                 }
-                self.last = self.begun.len();
+                self.last = self.begun.len().min(USUAL_BYTES);
                 let batch = Batch::from_bytes(self.begun.split().freeze());
                 batch.map(|batch| Some(Said::Batch(batch))).map_err(|error| format!("parts of no batch: {error}"))
             }

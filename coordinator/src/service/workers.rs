@@ -146,7 +146,7 @@ async fn listen<S: Store>(
                 Some(Err(reason)) => Message::Malformed { reason },
                 Some(Ok(None)) => continue,
                 Some(Ok(Some(Said::Batch(batch)))) => read_batch(&handle, session, batch).await?,
-                Some(Ok(Some(Said::Other(body)))) => read(&handle, session, body).await?,
+                Some(Ok(Some(Said::Other(body)))) => read(body),
             };
             handle.hear(session, stream, message).await?;
         }
@@ -160,11 +160,12 @@ async fn listen<S: Store>(
     let _ = handle.close_stream(session, stream).await;
 }
 
-async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Result<Message, Error> {
-    let malformed = |reason: &str| Ok(Message::Malformed { reason: reason.to_owned() });
+/// Reads anything but a batch.
+fn read(body: up::Body) -> Message {
+    let malformed = |reason: &str| Message::Malformed { reason: reason.to_owned() };
     match body {
         up::Body::Hello(_) => malformed("a second Hello on a stream"),
-        up::Body::Part(_) => malformed("a part of no batch"),
+        up::Body::Part(_) | up::Body::Batch(_) => malformed("a part of no batch"),
         up::Body::Beat(beat) => {
             let (unsettled, brief) = (Usd(beat.unsettled_nanos.max(0)), beat.brief);
             let measured = |runner: v1::Runner| Sample {
@@ -176,22 +177,21 @@ async fn read<S: Store>(handle: &Handle<S>, session: u64, body: up::Body) -> Res
             let runner = beat.runner.map(measured);
             let purses = beat.purses.into_iter().map(purse).collect();
             let listed = |held| Message::Heartbeat { held: Some(held).filter(|_| !brief), unsettled, runner, purses };
-            Ok(held(beat.held).map_or_else(too_long, listed))
+            held(beat.held).map_or_else(too_long, listed)
         }
-        up::Body::Claim(v1::Claim { number, want, idle, ahead }) => Ok(Message::Claim { number, want, idle, ahead }),
-        up::Body::Begun(begun) => Ok(held(begun.trials).map_or_else(too_long, |trials| Message::Begun { trials })),
+        up::Body::Claim(v1::Claim { number, want, idle, ahead }) => Message::Claim { number, want, idle, ahead },
+        up::Body::Begun(begun) => held(begun.trials).map_or_else(too_long, |trials| Message::Begun { trials }),
         up::Body::Release(release) => {
             let begun = release.begun;
-            Ok(held(release.trials).map_or_else(too_long, |trials| Message::Release { trials, begun }))
+            held(release.trials).map_or_else(too_long, |trials| Message::Release { trials, begun })
         }
-        up::Body::Leave(_) => Ok(Message::Leave),
+        up::Body::Leave(_) => Message::Leave,
         up::Body::Purse(said) => {
             let (run, word) = purse(said);
-            Ok(Message::Purse { run, word })
+            Message::Purse { run, word }
         }
-        up::Body::Limits(said) => Ok(limits::read(said)),
-        up::Body::ShareTaken(taken) => Ok(limits::taken(taken)),
-        up::Body::Batch(batch) => read_batch(handle, session, batch.into()).await,
+        up::Body::Limits(said) => limits::read(said),
+        up::Body::ShareTaken(taken) => limits::taken(taken),
     }
 }
 

@@ -167,6 +167,47 @@ mod tests {
     }
 
     #[test]
+    fn a_trial_and_its_line_are_compared_alike() {
+        use record::{Failure, FailureKind, Trial, call::Spend, trial::TurnLatency};
+        let planned = scenario::Trial {
+            number: 3,
+            id: scenario::TrialId::new("t"),
+            case: 1,
+            case_id: scenario::CaseId::new("c"),
+            repeat: 2,
+            seed: 7,
+        };
+        let failure = Failure::new(FailureKind::AgentTimeout, "late");
+        let mut trial = Trial::unplayed(&planned, 1, Verdict::Error, failure);
+        let turn = |response_micros, ttft_micros| TurnLatency {
+            total_micros: 1_234_567,
+            response_micros,
+            ttft_micros,
+            ..TurnLatency::default()
+        };
+        trial.latencies = vec![turn(Some(2_000_001), Some(3)), turn(None, None)];
+        trial.unanswered = 4;
+        for unpriced_calls in [0, 2] {
+            let mut spend = Spend::default();
+            spend.add_line(
+                record::Role::Agent,
+                "m",
+                record::call::SpendLine {
+                    calls: 3,
+                    tokens: Tokens { input: 20, output: 5, ..Tokens::default() },
+                    cost: record::Usd(123_456_789),
+                    unpriced_calls,
+                    ..Default::default()
+                },
+            );
+            trial.spend = spend;
+            let line = report::trials_jsonl::line(&trial);
+            let read: Line<IgnoredAny> = serde_json::from_str(&line).unwrap();
+            assert_eq!(PlayedTrial::from(read), PlayedTrial::of(&trial));
+        }
+    }
+
+    #[test]
     fn lines_of_earlier_versions_are_read_and_unpriced_trials_have_no_cost() {
         let line = r#"{"case_id":"c","repeat":1,"seed":7,"verdict":"ERROR","blame":"agent","cost_usd":0.5,"unpriced_calls":2,"judgments":[]}"#;
         let trial = PlayedTrial::from(serde_json::from_str::<Line>(line).unwrap());

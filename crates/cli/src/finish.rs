@@ -116,10 +116,10 @@ async fn write_files(
         writer = writer.with_plan(&client::plan(client, &summary, patience).await?);
     }
     let mut hints = BTreeSet::new();
-    let mut trials = NightTrials::of(&summary);
+    let mut trials = past.map(|_| NightTrials::of(&summary));
     export::each_trial(client, run, 0, patience, |Exported { trial, turns, unreadable }| {
         hints.extend(flag_of(&trial));
-        trials.add(&trial);
+        trials.iter_mut().for_each(|trials| trials.add(&trial));
         let played = Played { trial: &trial, turns: &turns, unreadable: unreadable.as_deref() };
         writer.add(&played).context("failed to write the report").map(|()| true)
     })
@@ -138,8 +138,8 @@ async fn write_files(
     if let Some(drift) = sentinels::drift(kept, run.as_str()) {
         writer.sentinels(drift);
     }
-    summary.past = match past {
-        Some(lookback) => lookback.past(&summary, trials, writer.nightly(&summary)).await,
+    summary.past = match past.zip(trials) {
+        Some((lookback, trials)) => lookback.past(&summary, trials, writer.nightly(&summary)).await,
         None => past::earlier(kept, run),
     };
     let written = writer.finish(&summary).context("failed to write the report")?;

@@ -67,9 +67,8 @@ impl State {
         at_fault.iter().for_each(|attempt| drop(self.pieces.remove(attempt)));
         let unfinished: Vec<Attempt> = at_fault.difference(&ended).cloned().collect();
         // Pending ends become errors when their batch closes. Running trials end a moment later.
-        let of_closed =
-            |attempt: &Attempt| self.closed.iter().any(|closed| closed.ended().any(|ended| ended == *attempt));
-        let later: Vec<Attempt> = at_fault.into_iter().filter(|attempt| !of_closed(attempt)).collect();
+        let of_closed: BTreeSet<Attempt> = self.closed.iter().flat_map(Closed::ended).collect();
+        let later: Vec<Attempt> = at_fault.into_iter().filter(|attempt| !of_closed.contains(attempt)).collect();
         self.refused.extend(later.into_iter().map(|attempt| (attempt, reason.clone())));
         unfinished
     }

@@ -21,6 +21,9 @@ use crate::{
 /// So many trials are encoded before other tasks of the thread run.
 const AT_A_TIME: usize = 8;
 
+/// The trials of a usual batch have no more.
+const USUAL_BYTES: usize = 4 << 20;
+
 /// A commit in the form that its statements take.
 pub(super) struct Encoded {
     session: i64,
@@ -41,7 +44,7 @@ pub(super) struct Encoded {
 
 impl Encoded {
     pub(super) async fn of(commit: &Commit) -> Result<Self, Error> {
-        // Room for pieces that cannot be made smaller. What is not used takes no memory.
+        // Room for pieces that cannot be made smaller.
         let mut words = Vec::with_capacity(commit.segment.pieces.iter().map(bytes::Bytes::len).sum());
         let mut pieces = Vec::with_capacity(commit.segment.pieces.len());
         let (unwritten, forgotten) = not_kept(commit)?;
@@ -65,7 +68,7 @@ impl Encoded {
             compact_json::append_without_nulls(trial, &mut bodies).map_err(|error| Error::Failed(error.to_string()))?;
             if start == 0 {
                 // Trials of a batch are much alike.
-                bodies.reserve(bodies.len() * commit.ended.len());
+                bodies.reserve((bodies.len() * commit.ended.len()).min(USUAL_BYTES));
             }
             let body = packed(start, bodies.len() - start)?;
             let (number, replay) = (integer(trial.number)?, code(trial.replay()));
