@@ -17,7 +17,6 @@ use statistics::nights::{Night, NightFailure, NightTrials};
 use crate::{
     compared, diagnostics,
     exit::{Exit, UsageError, usage},
-    past::Lookback,
     report_files::{self, LinesFile},
     run_folder::RUNS,
     run_labels, sentinels,
@@ -37,6 +36,9 @@ pub(crate) struct Place {
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
 }
+
+/// The trials and the failures of a run.
+pub(crate) type Found = (NightTrials, Vec<NightFailure>);
 
 /// How a run is stored in the history.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -147,10 +149,10 @@ impl Keeping {
         settings: &BTreeMap<String, String>,
         folder: &Path,
         run: &RunId,
-        past: &Lookback,
+        found: Option<&Found>,
         exit: &anyhow::Result<Exit>,
     ) {
-        if let Err(error) = self.store(settings, folder, run, past, exit).await {
+        if let Err(error) = self.store(settings, folder, run, found, exit).await {
             diagnostics::warn_always(&format!("the run is not in the history: {}", diagnostics::error_text(&error)));
         }
     }
@@ -160,7 +162,7 @@ impl Keeping {
         settings: &BTreeMap<String, String>,
         folder: &Path,
         run: &RunId,
-        past: &Lookback,
+        found: Option<&Found>,
         exit: &anyhow::Result<Exit>,
     ) -> anyhow::Result<()> {
         let Some(path) = self.place.path() else { return Ok(()) };
@@ -181,7 +183,7 @@ impl Keeping {
         let ended = serde_json::to_string(&Ended { exit_code, labels }).context("failed to write labels")?;
         let file = folder.join(ENDED);
         fs::write(&file, ended + "\n").with_context(|| format!("failed to write {}", file.display()))?;
-        let night = night_with(folder, past.found())?;
+        let night = night_with(folder, found)?;
         let mut history = History::open(&path).await.map_err(|error| broken(&path, &error))?;
         history.keep(&night).await?;
         Ok(history.close().await?)
@@ -204,7 +206,7 @@ pub(crate) fn night(folder: &Path) -> anyhow::Result<Night> {
 }
 
 /// The same. `found`: its trials and failures, if its report was just written.
-fn night_with(folder: &Path, found: Option<&(NightTrials, Vec<NightFailure>)>) -> anyhow::Result<Night> {
+fn night_with(folder: &Path, found: Option<&Found>) -> anyhow::Result<Night> {
     let summary = report_files::summary(folder)?;
     let ended = Ended::read(folder)?;
     let exit_code = ended.as_ref().map_or_else(|| Exit::of(&summary).code(), |ended| ended.exit_code);
@@ -218,7 +220,7 @@ fn night_with(folder: &Path, found: Option<&(NightTrials, Vec<NightFailure>)>) -
 }
 
 /// The trials and the failures, as `trials.jsonl` has them.
-fn read(folder: &Path, summary: &Summary) -> anyhow::Result<(NightTrials, Vec<NightFailure>)> {
+fn read(folder: &Path, summary: &Summary) -> anyhow::Result<Found> {
     let mut trials = NightTrials::of(summary);
     let mut failures = Failures::default();
     let file = LinesFile::of(folder, "trials.jsonl");

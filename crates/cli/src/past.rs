@@ -16,7 +16,12 @@ use statistics::{
     recurring::since,
 };
 
-use crate::{clock, diagnostics, history_file::Place, report_files, settings::Read};
+use crate::{
+    clock, diagnostics,
+    history_file::{Found, Place},
+    report_files,
+    settings::Read,
+};
 
 /// Nights that a run is compared with.
 const MOST_BEFORE: usize = 90;
@@ -29,7 +34,7 @@ pub(crate) struct Lookback {
     /// Entries of the quarantine whose last day is over.
     expired: Vec<Quarantine>,
     /// What the report found, for the history: so that nothing reads the report's files again.
-    found: OnceLock<(NightTrials, Vec<NightFailure>)>,
+    found: OnceLock<Found>,
 }
 
 impl Lookback {
@@ -46,7 +51,7 @@ impl Lookback {
     }
 
     /// The trials and failures of the report, if one was written.
-    pub(crate) fn found(&self) -> Option<&(NightTrials, Vec<NightFailure>)> {
+    pub(crate) fn found(&self) -> Option<&Found> {
         self.found.get()
     }
 

@@ -131,7 +131,7 @@ pub(crate) async fn resume(args: Args) -> anyhow::Result<Exit> {
             _ => Ok(exit),
         });
         let exit = args.export.at_end(read.settings.export.as_ref(), &folder, quiet, exit).await;
-        args.keeping.keep(&read.settings.labels, &folder.path, &run, &past, &exit).await;
+        args.keeping.keep(&read.settings.labels, &folder.path, &run, past.found(), &exit).await;
         exit
     };
     let exit = played.await;

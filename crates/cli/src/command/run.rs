@@ -129,7 +129,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             _ => Ok(exit),
         });
         let exit = args.export.at_end(read.settings.export.as_ref(), &folder, quiet, exit).await;
-        args.keeping.keep(&read.settings.labels, &folder.path, &run, &past, &exit).await;
+        args.keeping.keep(&read.settings.labels, &folder.path, &run, past.found(), &exit).await;
         if args.output.out.is_none() {
             retention.apply(Path::new(RUNS), &folder.path);
         }

@@ -91,7 +91,7 @@ pub(crate) async fn to_its_end(
             return Ok(Exit::Interrupted);
         }
     };
-    keeping.keep(labels, &folder, run, past, &exit).await;
+    keeping.keep(labels, &folder, run, past.found(), &exit).await;
     if last.trouble.is_empty() {
         return exit.map_err(|error| if error.is::<UsageError>() { error } else { not_downloaded(&named, &error) });
     }
