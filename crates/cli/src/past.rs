@@ -33,7 +33,7 @@ pub(crate) struct Lookback {
     half_life: f64,
     /// Entries of the quarantine whose last day is over.
     expired: Vec<Quarantine>,
-    /// What the report found, for the history: so that nothing reads the report's files again.
+    /// What the report found, for the history: so that nothing reads `trials.jsonl` again.
     found: OnceLock<Found>,
 }
 
