@@ -10,7 +10,7 @@ mod feeder;
 use std::{fs, path::Path, sync::Arc, thread, time::SystemTime};
 
 use anyhow::Context as _;
-use coordinator::{Clock, Config, Coordinator, Observers};
+use coordinator::{Clock, Config, Coordinator, Gate, Observers, service};
 use scenario::plan::Transcripts;
 use serde_json::json;
 use store::{Memory, Sqlite, Store};
@@ -78,7 +78,7 @@ fn serve<S: Store>(
         let (config, clock) = (Config::default(), Clock::new(unix_millis));
         let (coordinator, handle) =
             Coordinator::open(Arc::new(store.await?), config, clock, Observers::default()).await?;
-        let router = coordinator::service::router(handle, coordinator::Gate::Open).await?;
+        let router = service::server().add_routes(service::routes(handle, &Gate::Open));
         let served = router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), stop.clone().cancelled_owned());
         let (served, ()) = tokio::join!(served, coordinator.run(stop));
         Ok(served?)

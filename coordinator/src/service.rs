@@ -1,7 +1,7 @@
 //! The gRPC services of the coordinator: for workers, for people, for certificates, health and reflection.
 //!
-//! [`router`] serves a coordinator that is always in charge. With several, each has a [`front`], which relays calls to the one
-//! that is.
+//! [`routes`] are the services of a coordinator that is in charge. A [`front`] answers for every coordinator of a fleet, and
+//! relays calls to the one in charge.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,10 +9,7 @@ use proto::v1::{
     certificates_server::CertificatesServer, coordinator_server::CoordinatorServer, runs_server::RunsServer,
 };
 use store::Store;
-use tonic::{
-    service::Routes,
-    transport::{Server, server::Router},
-};
+use tonic::{service::Routes, transport::Server};
 use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 
 use self::{access::Guarded, certificates::Certificates, people::People, workers::Workers};
@@ -46,25 +43,8 @@ const HEADER_BYTES: u32 = 16 << 10;
 /// A request for a certificate, which a client without one may send.
 const LARGEST_REQUEST: usize = 16 << 10;
 
-/// Every service of the coordinator, ready to be served over any transport. With certificates, each connection must tell its
+/// The services of a coordinator that is in charge. With certificates, each connection must tell its
 /// [`Visitor`](crate::Visitor).
-///
-/// # Errors
-/// The descriptors that reflection serves cannot be read.
-pub async fn router<S: Store>(handle: Handle<S>, gate: Gate) -> Result<Router, tonic_reflection::server::Error> {
-    let clock = handle.clock().clone();
-    let (health, health_server) = tonic_health::server::health_reporter();
-    health.set_serving::<CoordinatorServer<Workers<S>>>().await;
-    health.set_serving::<RunsServer<People<S>>>().await;
-    let routes = routes(handle, &gate).add_service(guarded(health_server, &gate, &clock)).add_service(guarded(
-        reflection()?,
-        &gate,
-        &clock,
-    ));
-    Ok(server().add_routes(routes))
-}
-
-/// The services of a coordinator that is in charge.
 pub fn routes<S: Store>(handle: Handle<S>, gate: &Gate) -> Routes {
     let clock = handle.clock().clone();
     let workers = CoordinatorServer::new(Workers::new(handle.clone()))

@@ -9,12 +9,14 @@ pub mod fuzzing;
 mod names;
 mod reason;
 pub mod segment;
+mod transport;
 pub mod trial;
 pub mod turn;
 
 pub use exported::ExportedTrial;
 pub use names::Error;
 pub use reason::reason;
+pub use transport::Transport;
 
 /// Generated from `gabfest/v1/gabfest.proto`.
 #[expect(

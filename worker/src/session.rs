@@ -6,10 +6,12 @@
 
 use std::time::Duration;
 
-use proto::v1::{self, coordinator_client::CoordinatorClient};
+use proto::{
+    Transport,
+    v1::{self, coordinator_client::CoordinatorClient},
+};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 
 use self::{
     config::RECONNECT,
@@ -46,13 +48,13 @@ pub enum Error {
 /// Plays leased trials until `drain` is cancelled and the running ones are sent.
 pub(crate) async fn run(
     config: &Config,
-    channel: Channel,
+    coordinator: Transport,
     executor: &mut Executor,
     outbox: &Outbox,
     admission: &Admission,
     drain: &Drain,
 ) -> Result<(), Error> {
-    let mut client = CoordinatorClient::new(channel)
+    let mut client = CoordinatorClient::new(coordinator)
         .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
         .max_encoding_message_size(proto::MAX_MESSAGE_BYTES);
     while let Some(joined) = join(config, &mut client, &drain.begin).await? {
@@ -84,7 +86,7 @@ pub(crate) async fn run(
 /// `None`: drained before there was a session.
 async fn join(
     config: &Config,
-    client: &mut CoordinatorClient<Channel>,
+    client: &mut CoordinatorClient<Transport>,
     drain: &CancellationToken,
 ) -> Result<Option<v1::JoinReply>, Error> {
     let patience = config.timing.patience;

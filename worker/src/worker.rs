@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tonic::transport::Channel;
+use proto::Transport;
 
 use crate::{Config, Drain, Error, Resources, admission::Admission, executor::Executor, outbox::Outbox, session};
 
@@ -20,13 +20,13 @@ impl Worker {
 
     /// Runs until it is drained and all its trials are committed or released, or until the coordinator is unreachable for
     /// longer than the configured patience.
-    pub async fn run(self, channel: Channel, drain: impl Into<Drain>) -> Result<(), Error> {
+    pub async fn run(self, coordinator: impl Into<Transport>, drain: impl Into<Drain>) -> Result<(), Error> {
         let admission = Admission::new();
         let metrics = self.resources.metrics.clone();
         let outbox = Outbox::new(admission.clone()).shown_to(metrics.clone()).paid_from(&self.resources.purses);
         let mut executor = Executor::new(self.config.slots, self.resources, outbox.clone(), admission.clone());
         metrics.slots(0, self.config.slots);
         let drain = drain.into();
-        session::run(&self.config, channel, &mut executor, &outbox, &admission, &drain).await
+        session::run(&self.config, coordinator.into(), &mut executor, &outbox, &admission, &drain).await
     }
 }

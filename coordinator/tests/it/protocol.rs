@@ -9,11 +9,6 @@ use record::Verdict;
 use scenario::Plan;
 use store::Memory;
 use tonic::Code;
-use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
-use tonic_reflection::pb::v1::{
-    ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
-    server_reflection_request::MessageRequest, server_reflection_response::MessageResponse,
-};
 
 use crate::{
     fake_worker::{FakeWorker, batch},
@@ -399,30 +394,6 @@ async fn a_worker_that_does_not_read_loses_its_stream_and_blocks_no_other() {
     other.plays_all(&plan).await;
     assert_eq!(served.handle.watch(&scenario::RunId::new("r1")).await.unwrap().borrow().counts.pass, 4);
     assert_eq!(deaf.hear().await, None, "its stream is closed behind what it did not read");
-}
-
-#[tokio::test(start_paused = true)]
-async fn health_and_reflection_answer() {
-    let served = served().await;
-    let mut health = HealthClient::new(served.channel.clone());
-    for service in ["", "gabfest.v1.Coordinator", "gabfest.v1.Runs"] {
-        let request = HealthCheckRequest { service: service.to_owned() };
-        let status = health.check(request).await.unwrap().into_inner().status();
-        assert_eq!(status, ServingStatus::Serving, "{service}");
-    }
-    let mut reflection = ServerReflectionClient::new(served.channel.clone());
-    let request = ServerReflectionRequest {
-        host: String::new(),
-        message_request: Some(MessageRequest::ListServices(String::new())),
-    };
-    let mut answers = reflection.server_reflection_info(tokio_stream::once(request)).await.unwrap().into_inner();
-    let Some(MessageResponse::ListServicesResponse(list)) = answers.message().await.unwrap().unwrap().message_response
-    else {
-        panic!("reflection lists services");
-    };
-    let names: Vec<String> = list.service.into_iter().map(|service| service.name).collect();
-    assert!(names.contains(&"gabfest.v1.Runs".to_owned()), "{names:?}");
-    assert!(matches!(served.handle.watch(&scenario::RunId::new("r9")).await, Err(coordinator::Error::Read(_))));
 }
 
 #[tokio::test(start_paused = true)]

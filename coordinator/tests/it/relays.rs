@@ -31,6 +31,10 @@ use tonic::{
     transport::{Channel, Endpoint, server::Connected},
 };
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
+use tonic_reflection::pb::v1::{
+    ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+    server_reflection_request::MessageRequest, server_reflection_response::MessageResponse,
+};
 
 use crate::{plans::plan, served::STARTED_AT};
 
@@ -407,5 +411,24 @@ async fn each_coordinator_answers_for_its_own_health() {
         for service in ["", "gabfest.v1.Coordinator", "gabfest.v1.Runs"] {
             assert_eq!(check(service).await, says);
         }
+    }
+}
+
+#[tokio::test]
+async fn each_coordinator_lists_its_services() {
+    let fleet = Fleet::new(false).await;
+    let request = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let mut client = ServerReflectionClient::new(fleet.follower.channel(Peer::Unknown));
+    let mut answers = client.server_reflection_info(tokio_stream::once(request)).await.unwrap().into_inner();
+    let Some(MessageResponse::ListServicesResponse(list)) = answers.message().await.unwrap().unwrap().message_response
+    else {
+        panic!("reflection lists services");
+    };
+    let names: Vec<&str> = list.service.iter().map(|service| service.name.as_str()).collect();
+    for name in ["gabfest.v1.Coordinator", "gabfest.v1.Runs", "grpc.health.v1.Health"] {
+        assert!(names.contains(&name), "{names:?}");
     }
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use coordinator::{Clock, Config, Coordinator, Handle, Observers};
+use coordinator::{Clock, Config, Coordinator, Gate, Handle, Observers, service};
 use hyper_util::rt::TokioIo;
 use proto::v1::{self, RunState, coordinator_client::CoordinatorClient, runs_client::RunsClient};
 use record::Summary;
@@ -48,7 +48,7 @@ impl<S: Store> Served<S> {
         let (coordinator, handle) =
             Coordinator::open(Arc::clone(&store), config, clock, Observers::default()).await.unwrap();
         let drain = CancellationToken::new();
-        let router = coordinator::service::router(handle.clone(), coordinator::Gate::Open).await.unwrap();
+        let router = service::server().add_routes(service::routes(handle.clone(), &Gate::Open));
         let (pipes, incoming) = mpsc::channel(1);
         let stop = drain.clone();
         let server = tokio::spawn(async move {

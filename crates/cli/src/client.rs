@@ -1,10 +1,13 @@
 //! The client of a coordinator: the two services that people use.
 
 use anyhow::Context as _;
-use proto::v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsClient};
+use proto::{
+    Transport,
+    v1::{self, coordinator_client::CoordinatorClient, runs_client::RunsClient},
+};
 use record::{Summary, Usd, call::Spend};
 use scenario::{Plan, RunId};
-use tonic::{Code, transport::Channel};
+use tonic::Code;
 
 use crate::{
     clock,
@@ -15,18 +18,19 @@ use crate::{
 
 /// The two services of a coordinator that people use.
 pub(crate) struct Client {
-    pub(crate) runs: RunsClient<Channel>,
-    plans: CoordinatorClient<Channel>,
+    pub(crate) runs: RunsClient<Transport>,
+    plans: CoordinatorClient<Transport>,
     /// The coordinator is in this process with the store and has no worker, so nothing plays its runs.
     pub(crate) is_idle: bool,
 }
 
-pub(crate) fn of(channel: Channel) -> Client {
+pub(crate) fn of(coordinator: impl Into<Transport>) -> Client {
+    let coordinator = coordinator.into();
     Client {
-        runs: RunsClient::new(channel.clone())
+        runs: RunsClient::new(coordinator.clone())
             .max_decoding_message_size(proto::MAX_MESSAGE_BYTES)
             .max_encoding_message_size(proto::MAX_MESSAGE_BYTES),
-        plans: CoordinatorClient::new(channel).max_decoding_message_size(proto::MAX_MESSAGE_BYTES),
+        plans: CoordinatorClient::new(coordinator).max_decoding_message_size(proto::MAX_MESSAGE_BYTES),
         is_idle: false,
     }
 }

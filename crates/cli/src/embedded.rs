@@ -1,18 +1,16 @@
-//! Coordinator and worker in this process: the same two, with pipes for sockets. This file is the whole difference.
+//! Coordinator and worker in this process: the same two, without a network between them. This file is the whole difference.
 
-use std::{io, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use anyhow::{Context as _, anyhow};
-use coordinator::{Clock, Config, Coordinator, Observers, Reclaim};
-use hyper_util::rt::TokioIo;
+use coordinator::{Clock, Config, Coordinator, Gate, Observers, Reclaim};
 use listen::descriptors::Reserve;
+use proto::Transport;
 use record::{Usd, call::Spend};
 use scenario::{Plan, RunId};
 use store::{Sqlite, Store as _};
-use tokio::{io::DuplexStream, sync::mpsc, task::JoinHandle};
-use tokio_stream::wrappers::ReceiverStream;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::{Channel, Endpoint};
 use worker::{Resources, Worker, pacer::Timer};
 
 use crate::{
@@ -25,14 +23,12 @@ use crate::{
 
 /// Beside the runs: the requests of each day, which all runs share.
 const REQUESTS: &str = "requests.db";
-/// Of a pipe, in each direction.
-const PIPE_BYTES: usize = 1 << 20;
 /// Descriptors for the files of a report and for the connections to the store that read it.
 const RESERVE: usize = 32;
 
 pub(crate) struct Embedded {
     client: Client,
-    channel: Channel,
+    transport: Transport,
     worker: Option<JoinHandle<Result<(), worker::Error>>>,
     coordinator: JoinHandle<()>,
     store: Arc<Sqlite>,
@@ -76,20 +72,9 @@ impl Embedded {
             Coordinator::open(Arc::clone(&store), config, Clock::new(clock::now_millis), observers)
                 .await
                 .context("failed to start the coordinator")?;
-        let (pipes, incoming) = mpsc::channel::<io::Result<DuplexStream>>(4);
+        let transport = Transport::Process(coordinator::service::routes(handle, &Gate::Open).prepare());
         let drain_coordinator = CancellationToken::new();
-        let drained = drain_coordinator.clone();
-        let router = coordinator::service::router(handle, coordinator::Gate::Open)
-            .await
-            .context("failed to start the services")?;
-        let served =
-            router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), drained.clone().cancelled_owned());
-        let coordinator = tokio::spawn(async move {
-            let (served, ()) = tokio::join!(served, coordinator.run(drained));
-            if let Err(error) = served {
-                tracing::warn!(%error, "failed to serve in this process");
-            }
-        });
+        let coordinator = tokio::spawn(coordinator.run(drain_coordinator.clone()));
         let drain_worker = worker::Drain::default();
         let worker = match worker {
             None => None,
@@ -98,13 +83,12 @@ impl Embedded {
                 let (timing, timer) = (worker::Timing::default(), Timer::Precise);
                 let config = worker::Config { name: "embedded".to_owned(), slots, timing, timer };
                 let worker = Worker::new(config, resources);
-                Some(tokio::spawn(worker.run(channel(pipes.clone()), drain_worker.clone())))
+                Some(tokio::spawn(worker.run(transport.clone(), drain_worker.clone())))
             }
         };
-        let channel = channel(pipes);
-        let mut client = client::of(channel.clone());
+        let mut client = client::of(transport.clone());
         client.is_idle = worker.is_none();
-        Ok(Self { client, channel, worker, coordinator, store, reserve, drain_worker, drain_coordinator })
+        Ok(Self { client, transport, worker, coordinator, store, reserve, drain_worker, drain_coordinator })
     }
 
     pub(crate) fn client(&mut self) -> &mut Client {
@@ -113,7 +97,7 @@ impl Embedded {
 
     /// A second client.
     pub(crate) fn second_client(&self) -> Client {
-        client::of(self.channel.clone())
+        client::of(self.transport.clone())
     }
 
     /// A handle that makes the worker release its running trials at once.
@@ -156,7 +140,7 @@ impl Embedded {
             }
         }
         self.drain_coordinator.cancel();
-        drop((self.client, self.channel));
+        drop((self.client, self.transport));
         let _ = self.coordinator.await;
         // A closing connection may still hold the store; then the next process that opens it cleans up.
         if let Ok(store) = Arc::try_unwrap(self.store)
@@ -165,16 +149,4 @@ impl Embedded {
             tracing::warn!(%error, "failed to close the store");
         }
     }
-}
-
-/// A channel whose connections are pipes. Like a channel over sockets, it reconnects after a failure.
-fn channel(pipes: mpsc::Sender<io::Result<DuplexStream>>) -> Channel {
-    Endpoint::from_static("http://embedded").connect_with_connector_lazy(tower::service_fn(move |_: http::Uri| {
-        let pipes = pipes.clone();
-        async move {
-            let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
-            pipes.send(Ok(theirs)).await.map_err(|_| io::Error::from(io::ErrorKind::ConnectionRefused))?;
-            Ok::<_, io::Error>(TokioIo::new(ours))
-        }
-    }))
 }

@@ -2,13 +2,16 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use proto::v1::{self, coordinator_client::CoordinatorClient, worker_message::Body as Word};
+use proto::{
+    Transport,
+    v1::{self, coordinator_client::CoordinatorClient, worker_message::Body as Word},
+};
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout},
 };
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
-use tonic::{Status, Streaming, transport::Channel};
+use tonic::{Status, Streaming};
 
 use super::{
     claim::Claims,
@@ -71,7 +74,7 @@ pub(super) struct Session<'a> {
     pub(super) limits: Said,
     pub(super) shares: Shares,
     config: &'a Config,
-    pub(super) client: &'a mut CoordinatorClient<Channel>,
+    pub(super) client: &'a mut CoordinatorClient<Transport>,
     pub(super) executor: &'a mut Executor,
     pub(super) outbox: &'a Outbox,
     pub(super) admission: &'a Admission,
@@ -88,7 +91,7 @@ impl<'a> Session<'a> {
     pub(super) fn new(
         joined: &v1::JoinReply,
         config: &'a Config,
-        client: &'a mut CoordinatorClient<Channel>,
+        client: &'a mut CoordinatorClient<Transport>,
         executor: &'a mut Executor,
         outbox: &'a Outbox,
         admission: &'a Admission,

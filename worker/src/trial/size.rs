@@ -20,14 +20,18 @@ impl Size {
     pub(super) fn failure(self, speaker: Origin) -> Option<Failure> {
         let Self { by_agent, by_user } = self;
         let all = by_agent + by_user;
+        if all <= bounds::MOST_TRIAL_BYTES {
+            return None;
+        }
         let kind = match speaker {
             _ if by_agent >= by_user => FailureKind::AgentExcessive,
             Origin::Simulated => FailureKind::SimulatorFailed,
             Origin::Scripted | Origin::Program => FailureKind::Misconfigured,
         };
-        let most = bounds::MOST_TRIAL_BYTES;
-        let message =
-            format!("the conversation has come to {all} bytes, {by_user} of them the user's; at most {most} are kept");
-        (all > most).then(|| Failure::new(kind, message))
+        let message = format!(
+            "the conversation has come to {all} bytes, {by_user} of them the user's; at most {} are kept",
+            bounds::MOST_TRIAL_BYTES
+        );
+        Some(Failure::new(kind, message))
     }
 }

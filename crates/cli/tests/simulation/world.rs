@@ -368,7 +368,7 @@ async fn alone(store: Arc<FaultyStore>, clock: Clock, sockets: Sockets) -> anyho
             Err(_) => sleep(Duration::from_secs(1)).await,
         }
     };
-    let router = service::router(handle, Gate::Open).await?;
+    let router = service::server().add_routes(service::routes(handle, &Gate::Open));
     let never = watch::Sender::new(false);
     let served = router.serve_with_incoming(network::accepted(&sockets, never.subscribe()));
     let (served, ()) = tokio::join!(served, coordinator.run(CancellationToken::new()));

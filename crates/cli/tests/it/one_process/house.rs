@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use coordinator::{Clock, Config, Coordinator, Observers};
+use coordinator::{Clock, Config, Coordinator, Gate, Observers, service};
 use hyper_util::rt::TokioIo;
 use llm::{
     Chat,
@@ -346,7 +346,7 @@ async fn serve(
 ) -> (JoinHandle<()>, mpsc::Sender<io::Result<DuplexStream>>) {
     let (coordinator, handle) = Coordinator::open(store, Config::default(), clock, Observers::default()).await.unwrap();
     let (pipes, incoming) = mpsc::channel(4);
-    let router = coordinator::service::router(handle, coordinator::Gate::Open).await.unwrap();
+    let router = service::server().add_routes(service::routes(handle, &Gate::Open));
     let served = router.serve_with_incoming_shutdown(ReceiverStream::new(incoming), drain.clone().cancelled_owned());
     let task = tokio::spawn(async move {
         let (served, ()) = tokio::join!(served, coordinator.run(drain));
