@@ -9,7 +9,7 @@ use crate::line::Line;
 /// How callers are told apart.
 #[derive(Debug, Clone)]
 pub enum Gate {
-    /// Not at all: a pipe, or a network where everybody is trusted.
+    /// Not at all: callers in this process, or a network where everybody is trusted.
     Open,
     /// By the certificates of this authority.
     Certificates(Arc<Authority>),

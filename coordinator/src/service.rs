@@ -37,7 +37,7 @@ pub use workers::fuzzing;
 /// HTTP/2 pings find a peer that vanished without closing its connection. They are off by default.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(20);
-/// When the store falls behind, this window fills, and workers stop starting turns.
+/// More than a worker has in flight (`worker/src/session/pipe.rs`), so that only other clients fill it.
 const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 const HEADER_BYTES: u32 = 16 << 10;
 /// A request for a certificate, which a client without one may send.

@@ -8,6 +8,7 @@ mod control;
 mod decide;
 mod fake_worker;
 mod faults;
+mod in_process;
 mod plans;
 mod protocol;
 mod relays;

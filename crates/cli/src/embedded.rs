@@ -1,4 +1,5 @@
-//! Coordinator and worker in this process: the same two, without a network between them. This file is the whole difference.
+//! Coordinator and worker in this process: the same two, without a network between them. This file and the transport of `proto`
+//! are the whole difference.
 
 use std::{path::Path, sync::Arc};
 
@@ -72,7 +73,7 @@ impl Embedded {
             Coordinator::open(Arc::clone(&store), config, Clock::new(clock::now_millis), observers)
                 .await
                 .context("failed to start the coordinator")?;
-        let transport = Transport::Process(coordinator::service::routes(handle, &Gate::Open).prepare());
+        let transport = Transport::from(coordinator::service::routes(handle, &Gate::Open));
         let drain_coordinator = CancellationToken::new();
         let coordinator = tokio::spawn(coordinator.run(drain_coordinator.clone()));
         let drain_worker = worker::Drain::default();
@@ -95,7 +96,7 @@ impl Embedded {
         &mut self.client
     }
 
-    /// A second client.
+    /// A second client. It holds the store, so it must not outlive [`Embedded::stop`].
     pub(crate) fn second_client(&self) -> Client {
         client::of(self.transport.clone())
     }
@@ -142,7 +143,7 @@ impl Embedded {
         self.drain_coordinator.cancel();
         drop((self.client, self.transport));
         let _ = self.coordinator.await;
-        // A closing connection may still hold the store; then the next process that opens it cleans up.
+        // The task of a stream may still hold the store; then the next process that opens it cleans up.
         if let Ok(store) = Arc::try_unwrap(self.store)
             && let Err(error) = store.close().await
         {

@@ -4,7 +4,7 @@
 //! So the coordinator reports what it has read, and only then the worker sends more. A quick answer doubles the room, a
 //! slow one halves it.
 //!
-//! HTTP/2's own window does not help: it is sized for a store that falls behind, and far larger than what a slow link carries in time.
+//! HTTP/2's own window does not help: it is far larger than what a slow link carries in time.
 
 use std::{collections::VecDeque, time::Duration};
 
