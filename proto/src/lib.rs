@@ -1,4 +1,5 @@
-//! The wire between coordinator, workers and people: generated messages, and conversions to and from what happened.
+//! The wire between coordinator, workers and people: generated messages, conversions to and from what happened, and
+//! how clients reach the services.
 //!
 //! `gabfest.proto` beside this crate's sources is the contract; `cargo xtask proto` makes [`v1`] from it.
 
