@@ -10,20 +10,28 @@ use prost::{
 };
 use record::Trial;
 
-use crate::{names::Error, trial, v1};
+use crate::{
+    chunks::{Chunks, Writer},
+    names::Error,
+    segment::Piece,
+    trial, v1,
+};
 
+/// The field `segment` of `Batch`.
+const SEGMENT: u32 = 3;
 /// The field `ended` of `Batch`.
 const ENDED: u32 = 5;
-
-/// Room for the place of a trial's turns in one batch.
-const PIECE_BYTES: usize = 24;
+/// The field `pieces` of `Trial`.
+const PIECES: u32 = 22;
 
 /// An encoded `Trial`.
 #[derive(Debug, Clone)]
 pub struct Ended {
     pub number: u64,
     pub epoch: u32,
-    bytes: Vec<u8>,
+    /// Without the places of its turns that were added later.
+    bytes: Bytes,
+    pieces: Vec<v1::Piece>,
 }
 
 impl From<Trial> for Ended {
@@ -34,35 +42,33 @@ impl From<Trial> for Ended {
 
 impl From<v1::Trial> for Ended {
     fn from(trial: v1::Trial) -> Self {
-        let mut bytes = Vec::with_capacity(trial.encoded_len() + PIECE_BYTES);
-        trial.encode_raw(&mut bytes);
-        Self { number: trial.number, epoch: trial.epoch, bytes }
+        let bytes = trial.encode_to_vec().into();
+        Self { number: trial.number, epoch: trial.epoch, bytes, pieces: Vec::new() }
     }
 }
 
 impl Ended {
     /// Adds the places of its turns.
-    pub fn add_pieces(&mut self, pieces: Vec<v1::Piece>) {
-        // One message after another is both of them merged.
-        v1::Trial { pieces, ..v1::Trial::default() }.encode_raw(&mut self.bytes);
+    pub fn add_pieces(&mut self, mut pieces: Vec<v1::Piece>) {
+        self.pieces.append(&mut pieces);
     }
 
     /// # Panics
     /// Never: the bytes are those of a trial.
     #[must_use]
     pub fn decoded(&self) -> v1::Trial {
-        v1::Trial::decode(self.bytes.as_slice()).expect("it was encoded here")
+        let mut trial = v1::Trial::decode(self.bytes.clone()).expect("it was encoded here");
+        trial.pieces.extend_from_slice(&self.pieces);
+        trial
     }
 
-    fn add_to(&self, batch: &mut Vec<u8>) {
-        encoding::encode_key(ENDED, WireType::LengthDelimited, batch);
-        encoding::encode_varint(self.bytes.len() as u64, batch);
-        batch.extend_from_slice(&self.bytes);
-    }
-
-    /// What it adds to a batch, in bytes.
-    fn size(&self) -> usize {
-        self.bytes.len() + encoding::key_len(ENDED) + encoding::encoded_len_varint(self.bytes.len() as u64)
+    fn write(&self, batch: &mut Writer) {
+        let size = self.bytes.len() + encoding::message::encoded_len_repeated(PIECES, &self.pieces);
+        encoding::encode_key(ENDED, WireType::LengthDelimited, batch.own());
+        encoding::encode_varint(size as u64, batch.own());
+        batch.carry(&self.bytes);
+        // One message after another is both of them merged.
+        encoding::message::encode_repeated(PIECES, &self.pieces, batch.own());
     }
 }
 
@@ -109,27 +115,30 @@ pub fn trial(bytes: Bytes) -> Result<v1::Trial, Error> {
     v1::Trial::decode(bytes).map_err(|error| Error::Undecodable(error.to_string()))
 }
 
-/// The size of the batch with these trials, in bytes.
+/// The encoded batch with these turns, instead of a segment of its own, and with these trials after its own.
 #[must_use]
-pub fn size_with(batch: &v1::Batch, ended: &[Ended]) -> usize {
-    batch.encoded_len() + ended.iter().map(Ended::size).sum::<usize>()
-}
-
-/// The encoded batch with these trials after its own.
-#[must_use]
-pub fn batch_with(batch: &v1::Batch, ended: &[Ended]) -> Bytes {
-    let mut bytes = Vec::with_capacity(size_with(batch, ended));
-    batch.encode_raw(&mut bytes);
-    ended.iter().for_each(|trial| trial.add_to(&mut bytes));
-    bytes.into()
+pub fn batch_with(batch: &v1::Batch, turns: &[Piece], ended: &[Ended]) -> Chunks {
+    let mut chunks = Writer::default();
+    batch.encode_raw(chunks.own());
+    let segment: u64 = turns.iter().map(|piece| u64::from(piece.size())).sum();
+    encoding::encode_key(SEGMENT, WireType::LengthDelimited, chunks.own());
+    encoding::encode_varint(segment, chunks.own());
+    turns.iter().for_each(|piece| piece.write(&mut chunks));
+    ended.iter().for_each(|trial| trial.write(&mut chunks));
+    chunks.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment;
 
     #[test]
-    fn a_batch_of_encoded_trials_is_a_batch() {
+    fn a_batch_of_encoded_turns_and_trials_is_a_batch() {
+        let turn = v1::Turn { number: 1, user: "u".repeat(200), ..v1::Turn::default() };
+        let turn = crate::turn::from_wire(v1::Turn { speaker: "scripted".to_owned(), ..turn }).unwrap();
+        let turns = [(0, 2, 2), (1, 2, 0)]
+            .map(|(trial, epoch, count)| Piece::new(trial, epoch, std::iter::repeat_n(turn.clone(), count).collect()));
         let pieces =
             vec![v1::Piece { sequence: 3, place: 1, bytes: 300 }, v1::Piece { sequence: 4, place: 0, bytes: 7 }];
         let whole = |number| v1::Trial {
@@ -143,8 +152,8 @@ mod tests {
         let plain = v1::Batch {
             sequence: 7,
             run: "r".to_owned(),
-            segment: Bytes::from_static(b"segment"),
-            turns: 3,
+            segment: segment::of(&turns),
+            turns: 2,
             ended: (0..2).map(whole).collect(),
             spend: vec![v1::SpendEntry::default()],
             purse: Some(v1::Purse::default()),
@@ -154,8 +163,8 @@ mod tests {
         ended.iter_mut().for_each(|trial| trial.add_pieces(pieces.clone()));
         assert_eq!((ended[1].number, ended[1].epoch, ended[1].decoded()), (1, 2, whole(1)));
         let without = v1::Batch { ended: Vec::new(), ..plain.clone() };
-        let bytes = batch_with(&without, &ended);
-        assert_eq!(bytes.len(), size_with(&without, &ended));
+        let mut chunks = batch_with(&v1::Batch { segment: Bytes::new(), ..without.clone() }, &turns, &ended);
+        let bytes = chunks.split_to(chunks.len());
         assert_eq!(crate::batch_from_bytes(bytes.clone()), Ok(plain.clone()));
         for mut read in [Batch::from_bytes(bytes).unwrap(), plain.clone().into()] {
             let trials: Result<Vec<v1::Trial>, Error> = read.ended.drain(..).map(trial).collect();

@@ -3,6 +3,7 @@
 //!
 //! `gabfest.proto` beside this crate's sources is the contract; `cargo xtask proto` makes [`v1`] from it.
 
+mod chunks;
 pub mod ended;
 mod exported;
 #[cfg(any(test, fuzzing))]
@@ -14,6 +15,7 @@ mod transport;
 pub mod trial;
 pub mod turn;
 
+pub use chunks::Chunks;
 pub use exported::ExportedTrial;
 pub use names::Error;
 pub use reason::reason;

@@ -10,15 +10,16 @@ use prost::{
 };
 use record::Turn;
 
-use crate::{names::Error, turn, v1};
+use crate::{
+    chunks::{Chunks, Writer},
+    names::Error,
+    turn, v1,
+};
 
 /// The field `trials` of `Segment`.
 const TRIALS: u32 = 1;
 /// The field `turns` of `TrialTurns`.
 const TURNS: u32 = 3;
-
-/// The most that a piece has beside its turns: a key, a length of five bytes, and the attempt.
-const MOST_HEAD_BYTES: usize = 1 + 5 + 11 + 6;
 
 /// The encoded turns of one attempt, which grow turn by turn.
 #[derive(Debug, Clone, Default)]
@@ -32,11 +33,6 @@ impl Turns {
         encoding::message::encode(TURNS, &turn::to_wire(turn), &mut self.bytes);
         self.count += 1;
     }
-
-    #[must_use]
-    pub fn count(&self) -> u32 {
-        self.count
-    }
 }
 
 impl FromIterator<Turn> for Turns {
@@ -47,23 +43,67 @@ impl FromIterator<Turn> for Turns {
     }
 }
 
+/// The turns of one attempt in a batch, as a piece of its segment.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    pub trial: u64,
+    pub epoch: u32,
+    /// How many turns it has.
+    pub count: u32,
+    turns: Bytes,
+}
+
+impl Piece {
+    #[must_use]
+    pub fn new(trial: u64, epoch: u32, turns: Turns) -> Self {
+        Self { trial, epoch, count: turns.count, turns: turns.bytes.into() }
+    }
+
+    /// Its encoded size in bytes.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        let message = self.message_size();
+        let size = encoding::key_len(TRIALS) + encoding::encoded_len_varint(message as u64) + message;
+        u32::try_from(size).unwrap_or(u32::MAX)
+    }
+
+    /// Removes its turns, and returns how many they were.
+    pub fn silence(&mut self) -> u32 {
+        self.turns = Bytes::new();
+        std::mem::take(&mut self.count)
+    }
+
+    pub(crate) fn write(&self, segment: &mut Writer) {
+        let own = segment.own();
+        encoding::encode_key(TRIALS, WireType::LengthDelimited, own);
+        encoding::encode_varint(self.message_size() as u64, own);
+        self.head().encode_raw(own);
+        segment.carry(&self.turns);
+    }
+
+    fn head(&self) -> Head {
+        Head { trial: self.trial, epoch: self.epoch }
+    }
+
+    fn message_size(&self) -> usize {
+        self.head().encoded_len() + self.turns.len()
+    }
+}
+
+/// The segment of these pieces.
+#[must_use]
+pub fn of(pieces: &[Piece]) -> Bytes {
+    let mut segment = Writer::default();
+    pieces.iter().for_each(|piece| piece.write(&mut segment));
+    let mut segment: Chunks = segment.finish();
+    segment.split_to(segment.len())
+}
+
 /// Makes a segment of the turns of several attempts (trial, epoch, turns), and returns the size of each piece.
 #[must_use]
 pub fn encode(parts: impl IntoIterator<Item = (u64, u32, Turns)>) -> (Bytes, Vec<u32>) {
-    let parts: Vec<(u64, u32, Turns)> = parts.into_iter().collect();
-    let size = |(_, _, turns): &(u64, u32, Turns)| turns.bytes.len() + MOST_HEAD_BYTES;
-    let mut segment = Vec::with_capacity(parts.iter().map(size).sum());
-    let mut lengths = Vec::new();
-    for (trial, epoch, turns) in parts {
-        let start = segment.len();
-        let head = Head { trial, epoch };
-        encoding::encode_key(TRIALS, WireType::LengthDelimited, &mut segment);
-        encoding::encode_varint((head.encoded_len() + turns.bytes.len()) as u64, &mut segment);
-        head.encode_raw(&mut segment);
-        segment.extend_from_slice(&turns.bytes);
-        lengths.push(u32::try_from(segment.len() - start).unwrap_or(u32::MAX));
-    }
-    (segment.into(), lengths)
+    let pieces: Vec<Piece> = parts.into_iter().map(|(trial, epoch, turns)| Piece::new(trial, epoch, turns)).collect();
+    (of(&pieces), pieces.iter().map(Piece::size).collect())
 }
 
 /// The pieces of a segment, in order, without copying or decoding turns.
@@ -79,20 +119,6 @@ pub fn pieces(mut segment: Bytes) -> Result<Vec<Bytes>, Error> {
         }
     }
     Ok(pieces)
-}
-
-/// The same segment with empty pieces for `silent` attempts. The attempts (trial, epoch) are in order.
-#[must_use]
-pub fn silenced(segment: Bytes, attempts: impl IntoIterator<Item = ((u64, u32), bool)>) -> Bytes {
-    let mut kept = Vec::new();
-    let mut pieces = pieces(segment).unwrap_or_default().into_iter();
-    for ((trial, epoch), silent) in attempts {
-        match pieces.next().filter(|_| !silent) {
-            Some(piece) => kept.extend_from_slice(&piece),
-            None => encoding::message::encode(TRIALS, &v1::TrialTurns { trial, epoch, turns: Vec::new() }, &mut kept),
-        }
-    }
-    kept.into()
 }
 
 /// The turns of each attempt in a segment: (trial, epoch, turns).

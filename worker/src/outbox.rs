@@ -24,9 +24,8 @@ use std::{
     },
 };
 
-use bytes::Bytes;
 use llm::money::Purses;
-use proto::{ended::Ended, v1};
+use proto::{Chunks, ended::Ended, segment, v1};
 use record::{Call, Trial, Turn, Usd, bounds, call::Spend};
 use scenario::RunId;
 use tokio::sync::Notify;
@@ -103,7 +102,7 @@ struct State {
 #[derive(Debug, Default)]
 struct Pending {
     /// Encoded as they come: the task that sends batches also starts arrivals, and has no time to encode many.
-    turns: BTreeMap<(u64, u32), proto::segment::Turns>,
+    turns: BTreeMap<(u64, u32), segment::Turns>,
     /// Without the places of their turns, which are known when the batch is closed.
     ended: Vec<Ended>,
     spend: Spend,
@@ -113,10 +112,9 @@ struct Pending {
 
 #[derive(Debug)]
 struct Closed {
-    /// Without its ended trials.
+    /// Without its turns and its ended trials.
     batch: v1::Batch,
-    /// The attempt and the number of turns of each piece of the segment.
-    said: Vec<(Attempt, u32)>,
+    turns: Vec<segment::Piece>,
     ended: Vec<Ended>,
     cost: Usd,
     bytes: usize,
@@ -244,8 +242,8 @@ impl Outbox {
     }
 
     /// The next batch for this stream, encoded.
-    pub(crate) fn next_bytes(&self) -> Option<Bytes> {
-        self.lock().give().map(Closed::to_bytes)
+    pub(crate) fn next_encoded(&self) -> Option<Chunks> {
+        self.lock().give().map(Closed::encoded)
     }
 
     /// The next batch, for a worker without a stream.
@@ -314,12 +312,19 @@ impl Outbox {
 }
 
 impl Closed {
-    fn to_bytes(&self) -> Bytes {
-        proto::ended::batch_with(&self.batch, &self.ended)
+    fn encoded(&self) -> Chunks {
+        proto::ended::batch_with(&self.batch, &self.turns, &self.ended)
     }
 
     fn to_batch(&self) -> v1::Batch {
-        v1::Batch { ended: self.ended.iter().map(Ended::decoded).collect(), ..self.batch.clone() }
+        let ended = self.ended.iter().map(Ended::decoded).collect();
+        v1::Batch { segment: segment::of(&self.turns), ended, ..self.batch.clone() }
+    }
+
+    /// The attempts that have turns in it, in order.
+    fn said(&self) -> impl Iterator<Item = Attempt> {
+        let run = RunId::new(self.batch.run.as_str());
+        self.turns.iter().map(move |piece| Attempt { run: run.clone(), trial: piece.trial, epoch: piece.epoch })
     }
 
     /// The attempts that end in it.

@@ -127,7 +127,7 @@ mod tests {
         let commit = read(7, batch.into()).await.expect("it can be stored");
         other.abort();
         assert_eq!(commit.ended.len(), 64);
-        assert_eq!(ran.load(Ordering::Relaxed), 7, "after each eight of 64 trials but the last");
+        assert_eq!(ran.load(Ordering::Relaxed), 15, "after each four of 64 trials but the last");
     }
 
     #[tokio::test]

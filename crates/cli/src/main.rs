@@ -85,6 +85,18 @@ use crate::{
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// After so many polls the runtime looks for new events, such as the due time of a start.
+const EVENT_INTERVAL: u32 = 8;
+
+/// On one core, a second thread would only take turns with the first.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder = match std::thread::available_parallelism() {
+        Ok(cores) if cores.get() == 1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    builder.enable_all().event_interval(EVENT_INTERVAL).build()
+}
+
 fn main() -> ExitCode {
     // The first line, since building an HTTP client panics without a provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -105,7 +117,7 @@ fn main() -> ExitCode {
         diagnostics::print_error(&anyhow::Error::new(error).context("failed to set up logs"));
         return ExitCode::from(Exit::Usage.code());
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
             diagnostics::print_error(&anyhow::Error::new(error).context("failed to start the runtime"));

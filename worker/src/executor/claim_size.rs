@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A claim that is due this soon after the last grant was too small. Each claim costs the coordinator a disk write.
-pub(super) const SOON: Duration = Duration::from_millis(100);
+pub(super) const SOON: Duration = Duration::from_millis(500);
 /// The most trials that wait here, so that they last for about [`SOON`] and no other worker waits for them.
-const MOST_AT_HAND_PER_SLOT: u32 = 8;
+const MOST_AT_HAND_PER_SLOT: u32 = 32;
 
 #[derive(Debug)]
 pub(super) struct ClaimSize {

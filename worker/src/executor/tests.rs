@@ -64,10 +64,10 @@ async fn quick_trials_are_claimed_in_larger_numbers() {
         executor.pace(now + after);
         executor.wanted()
     };
-    let quick: Vec<u32> = (0..6).map(|_| paced(&mut executor, SOON / 2)).collect();
-    assert_eq!(quick, [20, 30, 50, 90, 90, 90]);
-    let slow: Vec<u32> = (0..6).map(|_| paced(&mut executor, SOON)).collect();
-    assert_eq!(slow, [50, 30, 20, 15, 15, 15]);
+    let quick: Vec<u32> = (0..8).map(|_| paced(&mut executor, SOON / 2)).collect();
+    assert_eq!(quick, [20, 30, 50, 90, 170, 330, 330, 330]);
+    let slow: Vec<u32> = (0..8).map(|_| paced(&mut executor, SOON)).collect();
+    assert_eq!(slow, [170, 90, 50, 30, 20, 15, 15, 15]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proto::v1;
+use proto::{segment::Piece, v1};
 use scenario::RunId;
 
 use super::{Attempt, BATCH_BYTES, Closed, MOST_WAITING, QUICK_BATCH_BYTES, State, attempt_of, refusals};
@@ -52,14 +52,11 @@ impl State {
         let Some(pending) = self.pending.remove(run) else { return };
         self.last_sequence += 1;
         let sequence = self.last_sequence;
-        let of_attempt = |(&(trial, epoch), turns): (&(u64, u32), &proto::segment::Turns)| {
-            (Attempt { run: run.clone(), trial, epoch }, turns.count())
-        };
-        let said: Vec<(Attempt, u32)> = pending.turns.iter().map(of_attempt).collect();
-        let parts = pending.turns.into_iter().map(|((trial, epoch), turns)| (trial, epoch, turns));
-        let (segment, lengths) = proto::segment::encode(parts);
-        for (place, ((attempt, _), bytes)) in (0..).zip(said.iter().zip(lengths)) {
-            self.pieces.entry(attempt.clone()).or_default().push(v1::Piece { sequence, place, bytes });
+        let turns = pending.turns.into_iter().map(|((trial, epoch), turns)| Piece::new(trial, epoch, turns));
+        let turns: Vec<Piece> = turns.collect();
+        for (place, piece) in (0..).zip(&turns) {
+            let attempt = Attempt { run: run.clone(), trial: piece.trial, epoch: piece.epoch };
+            self.pieces.entry(attempt).or_default().push(v1::Piece { sequence, place, bytes: piece.size() });
         }
         let mut ended = pending.ended;
         for trial in &mut ended {
@@ -73,16 +70,14 @@ impl State {
         let batch = v1::Batch {
             sequence,
             run: run.as_str().to_owned(),
-            segment,
             turns: pending.count,
-            ended: Vec::new(),
             spend: proto::trial::spend_to_wire(pending.spend),
             purse: self.purses.of(run.as_str()).map(|said| purse::to_wire((run.as_str().to_owned(), said))),
+            ..v1::Batch::default()
         };
         let bytes = pending.bytes;
-        let closed = Closed { batch, said, ended, cost, bytes, silent: BTreeSet::new(), refusals: 0 };
-        let size = proto::ended::size_with(&closed.batch, &closed.ended);
-        debug_assert!(size < proto::MAX_MESSAGE_BYTES, "turns and ends have bounds");
+        let closed = Closed { batch, turns, ended, cost, bytes, silent: BTreeSet::new(), refusals: 0 };
+        debug_assert!(closed.encoded().len() < proto::MAX_MESSAGE_BYTES, "turns and ends have bounds");
         self.closed.push_back(closed);
     }
 }

@@ -34,7 +34,7 @@ impl State {
                     && (held.first..held.end).contains(&attempt.trial)
             })
         };
-        let all = || closed.said.iter().map(|(attempt, _)| attempt.clone()).chain(closed.ended());
+        let all = || closed.said().chain(closed.ended());
         let named = all().filter(is_named).filter(|attempt| !closed.silent.contains(attempt));
         let mut at_fault: BTreeSet<Attempt> = named.collect();
         if at_fault.is_empty() {
@@ -77,13 +77,9 @@ impl State {
 impl Closed {
     /// Empties the pieces of these attempts. The pieces keep their places, since other pieces are found by place.
     fn silence(&mut self, attempts: &BTreeSet<Attempt>) {
-        let silent: Vec<bool> = self.said.iter().map(|(attempt, _)| attempts.contains(attempt)).collect();
-        let all = self.said.iter().map(|(attempt, _)| (attempt.trial, attempt.epoch));
-        self.batch.segment = proto::segment::silenced(self.batch.segment.clone(), all.zip(silent.iter().copied()));
-        for ((_, turns), silent) in self.said.iter_mut().zip(silent) {
-            if silent {
-                self.batch.turns = self.batch.turns.saturating_sub(std::mem::take(turns));
-            }
+        let silent: Vec<bool> = self.said().map(|attempt| attempts.contains(&attempt)).collect();
+        for (piece, _) in self.turns.iter_mut().zip(silent).filter(|(_, silent)| *silent) {
+            self.batch.turns = self.batch.turns.saturating_sub(piece.silence());
         }
         self.silent.extend(attempts.iter().cloned());
     }

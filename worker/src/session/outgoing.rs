@@ -72,7 +72,7 @@ impl Outgoing {
         if !self.may_send_batch() {
             return None;
         }
-        let word = self.pipe.next(|| outbox.next_bytes(), Instant::now());
+        let word = self.pipe.next(|| outbox.next_encoded(), Instant::now());
         self.flushing = word.is_some();
         word
     }

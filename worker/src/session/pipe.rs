@@ -8,8 +8,10 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use bytes::Bytes;
-use proto::v1::{self, worker_message::Body as Word};
+use proto::{
+    Chunks,
+    v1::{self, worker_message::Body as Word},
+};
 use tokio::time::Instant;
 
 /// The room on a new stream, whose speed is unknown.
@@ -26,7 +28,7 @@ const SLOW: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Pipe {
     /// The rest of the batch that is being sent.
-    rest: Bytes,
+    rest: Chunks,
     sent: u64,
     received: u64,
     /// Bytes that may be in flight.
@@ -51,7 +53,7 @@ impl Pipe {
     /// The pipe of a new stream.
     pub(super) fn new() -> Self {
         let on_their_way = VecDeque::new();
-        Self { rest: Bytes::new(), sent: 0, received: 0, room: FIRST_BYTES, on_their_way, is_quick: false }
+        Self { rest: Chunks::default(), sent: 0, received: 0, room: FIRST_BYTES, on_their_way, is_quick: false }
     }
 
     pub(super) fn has_room(&self) -> bool {
@@ -64,14 +66,14 @@ impl Pipe {
     }
 
     /// The next part of an encoded batch. `None`: there is no room, or no batch.
-    pub(super) fn next(&mut self, batch: impl FnOnce() -> Option<Bytes>, now: Instant) -> Option<Word> {
+    pub(super) fn next(&mut self, batch: impl FnOnce() -> Option<Chunks>, now: Instant) -> Option<Word> {
         if !self.has_room() {
             return None;
         }
         if self.rest.is_empty() {
             self.rest = batch()?;
         }
-        let data = self.rest.split_to(self.rest.len().min(proto::PART_BYTES));
+        let data = self.rest.split_to(proto::PART_BYTES);
         self.send(data.len(), now);
         Some(Word::Part(v1::Part { data, last: self.rest.is_empty() }))
     }
@@ -103,6 +105,8 @@ impl Pipe {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
     fn batch(bytes: usize) -> Bytes {
@@ -114,11 +118,14 @@ mod tests {
     async fn a_large_batch_goes_in_parts_and_a_small_one_is_one_part() {
         let now = Instant::now();
         let mut pipe = Pipe::new();
-        assert_eq!(pipe.next(|| Some(batch(100)), now), Some(Word::Part(v1::Part { data: batch(100), last: true })));
+        assert_eq!(
+            pipe.next(|| Some(batch(100).into()), now),
+            Some(Word::Part(v1::Part { data: batch(100), last: true }))
+        );
         let large = batch(10_000);
         let (mut bytes, mut parts) = (Vec::new(), 0);
         loop {
-            let Some(Word::Part(part)) = pipe.next(|| Some(large.clone()), now) else { panic!("no part") };
+            let Some(Word::Part(part)) = pipe.next(|| Some(large.clone().into()), now) else { panic!("no part") };
             parts += 1;
             assert!(part.data.len() <= proto::PART_BYTES);
             bytes.extend_from_slice(&part.data);
@@ -135,7 +142,7 @@ mod tests {
         let mut pipe = Pipe::new();
         let (mut most, mut read) = (0, 0);
         for round in 0..200 {
-            while pipe.next(|| Some(batch(3_000)), Instant::now()).is_some() {}
+            while pipe.next(|| Some(batch(3_000).into()), Instant::now()).is_some() {}
             if round > 100 {
                 most = most.max(pipe.sent - read);
             }
@@ -164,7 +171,7 @@ mod tests {
             let mut pipe = Pipe::new();
             assert!(!pipe.is_quick(), "nothing is known");
             for _ in 0..9 {
-                pipe.next(|| Some(batch(1_000)), Instant::now());
+                pipe.next(|| Some(batch(1_000).into()), Instant::now());
                 tokio::time::sleep(Duration::from_secs_f64(1_000.0 / f64::from(bytes_a_second))).await;
                 pipe.received(pipe.sent, Instant::now());
                 assert_eq!(pipe.is_quick(), is_quick, "{bytes_a_second} bytes a second");
@@ -177,7 +184,7 @@ mod tests {
         let now = Instant::now();
         let mut pipe = Pipe::new();
         let mut words = 0;
-        while pipe.next(|| Some(batch(1_000_000)), now).is_some() {
+        while pipe.next(|| Some(batch(1_000_000).into()), now).is_some() {
             words += 1;
         }
         assert_eq!(words, 4, "16 KB in parts of 4 KB");

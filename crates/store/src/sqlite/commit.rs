@@ -46,7 +46,7 @@ impl Encoded {
     pub(super) async fn of(commit: &Commit) -> Result<Self, Error> {
         // Room for pieces that cannot be made smaller.
         let mut words = Vec::with_capacity(commit.segment.pieces.iter().map(bytes::Bytes::len).sum());
-        let mut pieces = Vec::with_capacity(commit.segment.pieces.len());
+        let mut pieces = Rows::default();
         let (unwritten, forgotten) = not_kept(commit)?;
         let mut packer = Packer::new()?;
         for (piece, place) in commit.segment.pieces.iter().zip(0_u32..) {
@@ -54,13 +54,13 @@ impl Encoded {
                 tokio::task::yield_now().await;
             }
             let piece = if unwritten.contains(&place) { Vec::new() } else { packer.pack(piece)? };
-            pieces.push(packed(words.len(), piece.len())?);
+            pieces.push(&packed(words.len(), piece.len())?)?;
             words.extend_from_slice(&piece);
         }
         let mut bodies = Vec::new();
-        let mut ended = Vec::with_capacity(commit.ended.len());
-        for EndedTrial { trial, pieces, kept } in &commit.ended {
-            if !ended.is_empty() && ended.len().is_multiple_of(AT_A_TIME) {
+        let mut ended = Rows::default();
+        for (place, EndedTrial { trial, pieces, kept }) in commit.ended.iter().enumerate() {
+            if place > 0 && place.is_multiple_of(AT_A_TIME) {
                 tokio::task::yield_now().await;
             }
             let pieces = if *kept { pieces.as_slice() } else { &[] };
@@ -72,15 +72,15 @@ impl Encoded {
             }
             let body = packed(start, bodies.len() - start)?;
             let (number, replay) = (integer(trial.number)?, code(trial.replay()));
-            ended.push((number, trial.epoch, piece_columns::rows(pieces)?, body, replay));
+            ended.push(&(number, trial.epoch, piece_columns::rows(pieces)?, body, replay))?;
         }
         Ok(Self {
             session: bound(commit.session),
             sequence: integer(commit.sequence)?,
             spend: json(&commit.segment.spend)?,
-            pieces: json(&pieces)?,
+            pieces: pieces.into_json(),
             words,
-            ended: json(&ended)?,
+            ended: ended.into_json(),
             bodies,
             forgotten: if forgotten.is_empty() { String::new() } else { json(&forgotten)? },
         })
@@ -261,6 +261,23 @@ impl Encoded {
             ((number, epoch), End { again, past })
         });
         Ok(ends.collect())
+    }
+}
+
+/// A JSON array that grows row by row, so that other tasks of the thread run between the rows of a large batch.
+#[derive(Default)]
+struct Rows(String);
+
+impl Rows {
+    fn push<T: serde::Serialize>(&mut self, row: &T) -> Result<(), Error> {
+        self.0.push(if self.0.is_empty() { '[' } else { ',' });
+        self.0.push_str(&json(row)?);
+        Ok(())
+    }
+
+    fn into_json(mut self) -> String {
+        self.0.push_str(if self.0.is_empty() { "[]" } else { "]" });
+        self.0
     }
 }
 
