@@ -65,10 +65,7 @@ impl<S: Store> Dispatcher<S> {
     }
 
     async fn commit(&mut self, session: u64, stream: u64, commit: &Commit) -> Result<(), store::Error> {
-        if let Some(run) = self.runs.get(&commit.run)
-            && let Some((trial, reason)) =
-                commit.ended.iter().find_map(|ended| run.refuses(&ended.trial).map(|why| (&ended.trial, why)))
-        {
+        if let Some((trial, reason)) = self.stranger(commit).await {
             let trials = trial.number..trial.number.saturating_add(1);
             let trials = vec![Held { run: commit.run.clone(), trials, epoch: trial.epoch }];
             self.refuse(session, stream, commit.sequence, Refusal { reason, trials });
@@ -117,6 +114,18 @@ impl<S: Store> Dispatcher<S> {
         }
         self.publish(&commit.run);
         Ok(())
+    }
+
+    /// The first trial that does not belong to the plan of its run, and why.
+    async fn stranger<'a>(&self, commit: &'a Commit) -> Option<(&'a Trial, String)> {
+        let run = self.runs.get(&commit.run)?;
+        for (done, EndedTrial { trial, .. }) in commit.ended.iter().enumerate() {
+            give_way::after(done).await;
+            if let Some(reason) = run.refuses(trial) {
+                return Some((trial, reason));
+            }
+        }
+        None
     }
 
     /// Adds what the store has counted to the numbers of the run in memory.
