@@ -10,11 +10,7 @@ use prost::{
 };
 use record::Turn;
 
-use crate::{
-    chunks::{Chunks, Writer},
-    names::Error,
-    turn, v1,
-};
+use crate::{chunks::Writer, names::Error, turn, v1};
 
 /// The field `trials` of `Segment`.
 const TRIALS: u32 = 1;
@@ -49,7 +45,7 @@ pub struct Piece {
     pub trial: u64,
     pub epoch: u32,
     /// How many turns it has.
-    pub count: u32,
+    count: u32,
     turns: Bytes,
 }
 
@@ -95,7 +91,7 @@ impl Piece {
 pub fn of(pieces: &[Piece]) -> Bytes {
     let mut segment = Writer::default();
     pieces.iter().for_each(|piece| piece.write(&mut segment));
-    let mut segment: Chunks = segment.finish();
+    let mut segment = segment.finish();
     segment.split_to(segment.len())
 }
 

@@ -91,18 +91,22 @@ impl Executor {
 
     /// How many trials to claim now: enough to fill the slots and to keep some waiting.
     pub(crate) fn wanted(&self) -> u32 {
-        let held = u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX);
-        self.claim_size.wanted(held)
+        self.claim_size.wanted(self.taken())
     }
 
-    /// A claim brought trials.
-    pub(crate) fn granted(&mut self, now: Instant) {
-        self.claim_size.granted(now);
+    /// A claim brought this many trials.
+    pub(crate) fn granted(&mut self, trials: u64, now: Instant) {
+        self.claim_size.granted(trials, now);
+    }
+
+    /// Trials that wait for a slot or have one.
+    fn taken(&self) -> u32 {
+        u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX)
     }
 
     /// Claims more short trials at a time, and fewer long ones.
     pub(crate) fn pace(&mut self, now: Instant) {
-        self.claim_size.pace(now);
+        self.claim_size.pace(self.taken(), now);
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -356,8 +360,7 @@ impl Executor {
 
     /// Free slots: this many of the next trials begin at once.
     pub(crate) fn idle(&self) -> u32 {
-        let taken = u32::try_from(self.waiting.len() + self.running.len()).unwrap_or(u32::MAX);
-        self.slots.saturating_sub(taken)
+        self.slots.saturating_sub(self.taken())
     }
 
     /// Trials that have begun since the last call.

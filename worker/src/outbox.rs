@@ -112,7 +112,7 @@ struct Pending {
 
 #[derive(Debug)]
 struct Closed {
-    /// Without its turns and its ended trials.
+    /// Without its segment and its ended trials.
     batch: v1::Batch,
     turns: Vec<segment::Piece>,
     ended: Vec<Ended>,

@@ -36,10 +36,12 @@ impl<S: Store> Dispatcher<S> {
         commit.begun = self.links.take_begun(session, stream);
         let stored = self.commit(session, stream, &commit).await;
         // Freeing all trials of a batch at once takes about a millisecond.
-        for (done, ended) in commit.ended.into_iter().enumerate() {
-            give_way::after(done).await;
-            drop(ended);
-        }
+        tokio::spawn(async move {
+            for (done, ended) in commit.ended.into_iter().enumerate() {
+                give_way::after(done).await;
+                drop(ended);
+            }
+        });
         stored
     }
 

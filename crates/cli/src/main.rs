@@ -85,10 +85,10 @@ use crate::{
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// After so many polls the runtime looks for new events, such as the due time of a start.
+/// After so many polls the runtime looks for new events, such as the due time of a start: about 0.1 ms.
 const EVENT_INTERVAL: u32 = 8;
 
-/// On one core, a second thread would only take turns with the first.
+/// On one core, or in a container that may use less than two, a second thread would only take turns with the first.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     let mut builder = match std::thread::available_parallelism() {
         Ok(cores) if cores.get() == 1 => tokio::runtime::Builder::new_current_thread(),

@@ -1,6 +1,9 @@
 //! Ctrl-C and SIGTERM: the first finishes the running trials, the second stops. A file that grows too large ends nothing.
 
+use std::thread;
+
 use tokio::{
+    runtime,
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
@@ -27,7 +30,7 @@ impl Interrupts {
         let (sender, count) = watch::channel(0);
         // Opened here, not in the task: when this returns, a signal no longer ends the process by default.
         let streams = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-        tokio::spawn(async move {
+        let counting = async move {
             let (Ok(mut interrupt), Ok(mut terminate)) = streams else { return };
             loop {
                 tokio::select! {
@@ -39,7 +42,12 @@ impl Interrupts {
                     std::process::exit(i32::from(crate::exit::Exit::Interrupted.code()));
                 }
             }
-        });
+        };
+        match runtime::Builder::new_current_thread().enable_io().build() {
+            // On one core, writing a large report would otherwise hold up the third signal.
+            Ok(runtime) => drop(thread::spawn(move || runtime.block_on(counting))),
+            Err(_) => drop(tokio::spawn(counting)),
+        }
         Self { count }
     }
 

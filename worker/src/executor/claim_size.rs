@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// A claim that is due this soon after the last grant was too small. Each claim costs the coordinator a disk write.
 pub(super) const SOON: Duration = Duration::from_millis(500);
 /// The most trials that wait here, so that they last for about [`SOON`] and no other worker waits for them.
-const MOST_AT_HAND_PER_SLOT: u32 = 32;
+const MOST_AT_HAND_PER_SLOT: u32 = 8;
 
 #[derive(Debug)]
 pub(super) struct ClaimSize {
@@ -15,11 +15,15 @@ pub(super) struct ClaimSize {
     /// How many trials should wait here in addition to the running ones.
     at_hand: u32,
     granted_at: Option<Instant>,
+    /// How many the last claim asked for.
+    asked: u32,
+    /// It brought as many.
+    was_full: bool,
 }
 
 impl ClaimSize {
     pub(super) fn new(slots: u32) -> Self {
-        Self { slots, at_hand: fewest_at_hand(slots), granted_at: None }
+        Self { slots, at_hand: fewest_at_hand(slots), granted_at: None, asked: 0, was_full: false }
     }
 
     /// How many trials to claim now, with `held` already here.
@@ -29,20 +33,23 @@ impl ClaimSize {
         if wanted * 2 >= self.at_hand { wanted } else { 0 }
     }
 
-    /// A claim brought trials.
-    pub(super) fn granted(&mut self, now: Instant) {
-        self.granted_at = Some(now);
+    /// A claim brought this many trials.
+    pub(super) fn granted(&mut self, trials: u64, now: Instant) {
+        (self.granted_at, self.was_full) = (Some(now), trials >= u64::from(self.asked));
     }
 
-    /// Doubles the next claim if the last one was used up soon, otherwise halves it.
-    pub(super) fn pace(&mut self, now: Instant) {
-        let Some(granted_at) = self.granted_at else { return };
+    /// Sets the size of a claim that is made now, with `held` already here. It doubles if the last one was full and used up soon,
+    /// otherwise it halves: a claim that brings less shows that few are left, which other workers want too.
+    pub(super) fn pace(&mut self, held: u32, now: Instant) {
         let least = fewest_at_hand(self.slots);
-        self.at_hand = if now - granted_at < SOON {
-            (self.at_hand * 2).min(least.max(self.slots * MOST_AT_HAND_PER_SLOT))
-        } else {
-            (self.at_hand / 2).max(least)
+        self.at_hand = match self.granted_at {
+            None => self.at_hand,
+            Some(granted_at) if self.was_full && now - granted_at < SOON => {
+                (self.at_hand * 2).min(least.max(self.slots * MOST_AT_HAND_PER_SLOT))
+            }
+            Some(_) => (self.at_hand / 2).max(least),
         };
+        self.asked = self.wanted(held);
     }
 }
 

@@ -58,16 +58,20 @@ async fn quick_trials_are_claimed_in_larger_numbers() {
     let mut executor = Executor::new(10, Cast::plain().resources(), Outbox::new(Admission::new()), Admission::new());
     executor.pace(Instant::now());
     assert_eq!(executor.wanted(), 15);
-    let paced = |executor: &mut Executor, after| {
+    let paced = |executor: &mut Executor, trials: u32, after| {
         let now = Instant::now();
-        executor.granted(now);
+        executor.granted(trials.into(), now);
         executor.pace(now + after);
         executor.wanted()
     };
-    let quick: Vec<u32> = (0..8).map(|_| paced(&mut executor, SOON / 2)).collect();
-    assert_eq!(quick, [20, 30, 50, 90, 170, 330, 330, 330]);
-    let slow: Vec<u32> = (0..8).map(|_| paced(&mut executor, SOON)).collect();
-    assert_eq!(slow, [170, 90, 50, 30, 20, 15, 15, 15]);
+    let full = |executor: &mut Executor, after| paced(executor, executor.wanted(), after);
+    let quick: Vec<u32> = (0..6).map(|_| full(&mut executor, SOON / 2)).collect();
+    assert_eq!(quick, [20, 30, 50, 90, 90, 90]);
+    let slow: Vec<u32> = (0..6).map(|_| full(&mut executor, SOON)).collect();
+    assert_eq!(slow, [50, 30, 20, 15, 15, 15]);
+    assert_eq!(full(&mut executor, SOON / 2), 20);
+    let fewer = executor.wanted() - 1;
+    assert_eq!(paced(&mut executor, fewer, SOON / 2), 15, "few are left, and other workers want them too");
 }
 
 #[test]

@@ -117,7 +117,8 @@ impl Session<'_> {
         if grant.leases.is_empty() {
             self.claims.came_to_nothing(grant.retry_millis);
         } else {
-            self.executor.granted(Instant::now());
+            let trials = grant.leases.iter().map(|lease| lease.end.saturating_sub(lease.first)).sum();
+            self.executor.granted(trials, Instant::now());
         }
         for lease in grant.leases {
             if self.leaving.is_some() {

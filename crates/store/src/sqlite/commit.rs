@@ -264,7 +264,7 @@ impl Encoded {
     }
 }
 
-/// A JSON array that grows row by row, so that other tasks of the thread run between the rows of a large batch.
+/// A JSON array that grows row by row, so that other tasks of the thread run while those of a large batch are written.
 #[derive(Default)]
 struct Rows(String);
 
