@@ -408,6 +408,10 @@ def compare_counts(comparison, path, counts, cancelled_with=0):
         comparison.equal((*path, key), counts[key])
 
 
+# Of a histogram, in tokens a second; the built-in mock can be faster.
+FASTEST = 3_600_000
+
+
 def compare_quantiles(comparison, path, micros):
     """Histograms keep three digits; the count and the largest value are exact, the mean is rounded to 0.01 ms."""
     micros = sorted(micros)
@@ -435,7 +439,7 @@ def compare_times(comparison, path, times):
     comparison.equal((*path, "estimated"), sum(estimated for _, estimated in speeds))
     comparison.equal((*path, "mean"), sum(values) / len(values), relative=2e-3, absolute=0.0051)
     for key, share in [("p50", 0.5), ("p10", 0.1), ("p5", 0.05), ("p1", 0.01)]:
-        value = values[max(1, math.ceil(share * len(values))) - 1]
+        value = min(values[max(1, math.ceil(share * len(values))) - 1], FASTEST)
         few = key != "p50" and len(values) < FLOORS[round(1 - share, 2)]
         comparison.equal((*path, key), None if few else value, relative=2e-3, absolute=0.0011)
 
