@@ -36,6 +36,8 @@ ROLES = ["agent", "judge", "scorer", "user_sim"]
 VERDICTS = ["pass", "fail", "inconclusive", "error", "skipped", "cancelled"]
 QUANTILES = [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999)]
 # The fewest samples of a percentile: with fewer, the chance that at most one lies beyond it is more than 1 %.
+# The most tokens a second that a histogram holds. The built-in mock can be faster.
+FASTEST = 3_600_000
 FLOORS = {share: next(n for n in range(2, 10_000) if share**n + n * (1 - share) * share ** (n - 1) <= 0.01)
           for _, share in QUANTILES[1:]}
 # The times of a turn in the report, and the first numbers of the ranges of turns.
@@ -406,10 +408,6 @@ def compare_counts(comparison, path, counts, cancelled_with=0):
         comparison.equal((*path, verdict), counts[verdict] + more)
     for key in ["agent_errors", "replayed_failures", "doubtful"]:
         comparison.equal((*path, key), counts[key])
-
-
-# Of a histogram, in tokens a second; the built-in mock can be faster.
-FASTEST = 3_600_000
 
 
 def compare_quantiles(comparison, path, micros):

@@ -85,7 +85,7 @@ use crate::{
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// After so many polls the runtime looks for new events, such as the due time of a start: about 0.1 ms.
+/// After so many polls the runtime looks for new events, such as the due time of a start.
 const EVENT_INTERVAL: u32 = 8;
 
 /// On one core, or in a container that may use less than two, a second thread would only take turns with the first.
