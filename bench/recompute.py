@@ -35,9 +35,9 @@ LIMITS = ["requests", "tokens", "input_tokens", "output_tokens"]
 ROLES = ["agent", "judge", "scorer", "user_sim"]
 VERDICTS = ["pass", "fail", "inconclusive", "error", "skipped", "cancelled"]
 QUANTILES = [("p50_ms", 0.5), ("p90_ms", 0.9), ("p95_ms", 0.95), ("p99_ms", 0.99), ("p999_ms", 0.999)]
-# The fewest samples of a percentile: with fewer, the chance that at most one lies beyond it is more than 1 %.
 # The most tokens a second that a histogram holds. The built-in mock can be faster.
 FASTEST = 3_600_000
+# The fewest samples of a percentile: with fewer, the chance that at most one lies beyond it is more than 1 %.
 FLOORS = {share: next(n for n in range(2, 10_000) if share**n + n * (1 - share) * share ** (n - 1) <= 0.01)
           for _, share in QUANTILES[1:]}
 # The times of a turn in the report, and the first numbers of the ranges of turns.
