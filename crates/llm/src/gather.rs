@@ -1,10 +1,13 @@
 //! Collects a reply: text, tool calls, counts and times, from a whole body or from the pieces of a stream.
 
+mod stencil;
+
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
 
+pub(crate) use self::stencil::Stencil;
 use crate::{
     Receipt, Timing, Usage,
     call::Request as _,
@@ -45,6 +48,7 @@ pub(crate) struct Gather {
     /// What the API requires back with the calls, each part with its position.
     echo: Vec<(u64, Value)>,
     echo_bytes: usize,
+    pub(crate) stencil: Stencil,
 }
 
 /// The tokens that a server counted; `None` for missing counts.

@@ -38,15 +38,22 @@ impl Dialect for Chat {
     }
 
     fn whole(&self, body: &[u8], gather: &mut Gather) -> Result<(), Trouble> {
-        let completion = Completion::read(body).map_err(|error| Trouble::Malformed(error.to_string()))?;
-        gather::take(gather, completion)
+        gather::take(gather, Completion::of_bytes(body)?)
     }
 
     fn event(&self, _: &[u8], data: &[u8], gather: &mut Gather) -> Result<bool, Trouble> {
         if data.trim_ascii() == b"[DONE]" {
             return Ok(true);
         }
-        self.whole(data, gather)?;
+        if let Some(text) = gather.stencil.text(data).filter(|text| !text.is_empty()) {
+            gather.say(text);
+            return Ok(false);
+        }
+        let completion = Completion::of_bytes(data)?;
+        if let Some(text) = completion.says_only() {
+            gather.stencil.cut(data, text);
+        }
+        gather::take(gather, completion)?;
         Ok(false)
     }
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A claim that is due this soon after the last grant was too small. Each claim costs the coordinator a disk write.
-pub(super) const SOON: Duration = Duration::from_millis(500);
-/// The most trials that wait here, so that they last for about [`SOON`] and no other worker waits for them.
+pub(super) const SOON: Duration = Duration::from_secs(1);
+/// A claim that is due only this long after the last grant was too large.
+pub(super) const LATE: Duration = Duration::from_secs(2);
+/// The most trials that wait here, so that they last for about [`LATE`] and no other worker waits for them.
 const MOST_AT_HAND_PER_SLOT: u32 = 8;
 
 #[derive(Debug)]
@@ -38,8 +40,8 @@ impl ClaimSize {
         (self.granted_at, self.was_full) = (Some(now), trials >= u64::from(self.asked));
     }
 
-    /// Sets the size of a claim that is made now, with `held` already here. It doubles if the last one was full and used up soon,
-    /// otherwise it halves: a claim that brings less shows that few are left, which other workers want too.
+    /// Sets the size of a claim that is made now, with `held` already here. It doubles if the last one was used up soon and halves if
+    /// that was late. It also halves if the last one brought less than it asked for: few are left, and other workers want them too.
     pub(super) fn pace(&mut self, held: u32, now: Instant) {
         let least = fewest_at_hand(self.slots);
         self.at_hand = match self.granted_at {
@@ -47,6 +49,7 @@ impl ClaimSize {
             Some(granted_at) if self.was_full && now - granted_at < SOON => {
                 (self.at_hand * 2).min(least.max(self.slots * MOST_AT_HAND_PER_SLOT))
             }
+            Some(granted_at) if self.was_full && now - granted_at < LATE => self.at_hand,
             Some(_) => (self.at_hand / 2).max(least),
         };
         self.asked = self.wanted(held);

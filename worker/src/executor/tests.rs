@@ -2,7 +2,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{claim_size::SOON, plans::KEPT_PLANS, *};
+use super::{
+    claim_size::{LATE, SOON},
+    plans::KEPT_PLANS,
+    *,
+};
 use crate::{
     admission::Admission,
     fakes::{self, Cast},
@@ -67,7 +71,8 @@ async fn quick_trials_are_claimed_in_larger_numbers() {
     let full = |executor: &mut Executor, after| paced(executor, executor.wanted(), after);
     let quick: Vec<u32> = (0..6).map(|_| full(&mut executor, SOON / 2)).collect();
     assert_eq!(quick, [20, 30, 50, 90, 90, 90]);
-    let slow: Vec<u32> = (0..6).map(|_| full(&mut executor, SOON)).collect();
+    assert_eq!(full(&mut executor, SOON), 90);
+    let slow: Vec<u32> = (0..6).map(|_| full(&mut executor, LATE)).collect();
     assert_eq!(slow, [50, 30, 20, 15, 15, 15]);
     assert_eq!(full(&mut executor, SOON / 2), 20);
     let fewer = executor.wanted() - 1;

@@ -25,7 +25,7 @@ use super::{
 use crate::{admission::Admission, executor::Executor, outbox::Outbox, pacer::Pacer, purse};
 
 /// Results wait at most this long for others to share their batch: a commit costs the same for one as for hundreds.
-const LINGER: Duration = Duration::from_millis(500);
+const LINGER: Duration = Duration::from_millis(800);
 /// The same while the end of a conversation frees a slot for another.
 const SHORT_LINGER: Duration = Duration::from_millis(10);
 /// How long the last message may take to arrive.

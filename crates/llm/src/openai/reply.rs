@@ -2,12 +2,14 @@
 
 mod fields;
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::Value;
 
 use self::fields::{Action, Arguments, Count, Dollars, First, or_default};
 pub(super) use self::fields::{Content, Few, Text};
-use crate::gather;
+use crate::gather::{self, Trouble};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Completion<'a> {
@@ -24,10 +26,31 @@ pub(super) struct Completion<'a> {
 
 impl<'a> Completion<'a> {
     /// Checks UTF-8 once instead of string by string. Invalid bytes may be in a part that is skipped.
-    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, serde_json::Error> {
-        match str::from_utf8(bytes) {
+    pub(super) fn of_bytes(bytes: &'a [u8]) -> Result<Self, Trouble> {
+        let completion = match str::from_utf8(bytes) {
             Ok(text) => serde_json::from_str(text),
             Err(_) => serde_json::from_slice(bytes),
+        };
+        completion.map_err(|error| Trouble::Malformed(error.to_string()))
+    }
+
+    /// The text of a piece that says nothing else, as it is written in the piece.
+    pub(super) fn says_only(&self) -> Option<&'a str> {
+        let Self { model: _, system_fingerprint: _, choices: First(Some(choice)), usage: None, error: None } = self
+        else {
+            return None;
+        };
+        let Choice { message: None, delta: Some(said), finish_reason: None } = &**choice else { return None };
+        match said {
+            Said {
+                content: Some(Content(Cow::Borrowed(text))),
+                refusal: None,
+                reasoning_content: None,
+                reasoning: None,
+                tool_calls: Few(calls),
+                actions: Few(actions),
+            } if !text.is_empty() && calls.is_empty() && actions.is_empty() => Some(text),
+            _ => None,
         }
     }
 }

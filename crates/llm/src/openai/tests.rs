@@ -1,6 +1,10 @@
 //! The wire, as OpenAI documents it, and as Azure, OpenRouter and vLLM differ from it.
 
+use std::time::Duration;
+
 use ::http::{HeaderMap, StatusCode};
+use proptest::prelude::*;
+use tokio::time::Instant;
 
 use super::*;
 use crate::{
@@ -213,5 +217,54 @@ fn every_status_has_its_class() {
     ];
     for (status, error, expected) in rows {
         assert_eq!(class(status, error.clone()), expected, "{status} {error}");
+    }
+}
+
+/// The usual piece of a stream, and others.
+fn any_piece() -> impl Strategy<Value = String> {
+    const USUAL: &str = r#"{"model":"m","choices":[{"delta":{"content":"TEXT"},"finish_reason":null}]}"#;
+    const OTHERS: [&str; 13] = [
+        r#"{"model":"n","choices":[{"delta":{"content":"TEXT"},"finish_reason":null}]}"#,
+        r#"{"model":"m","choices":[{"delta":{"content":"TEXT"},"finish_reason":"stop"}]}"#,
+        r#"{"choices":[{"delta":{"content":"TEXT","reasoning":"TEXT"}}]}"#,
+        r#"{"choices":[{"delta":{"reasoning_content":"TEXT"}}]}"#,
+        r#"{"choices":[{"delta":{"content":[{"text":"TEXT"},{"text":"b"}]}}]}"#,
+        r#"{"choices":[{"delta":{"content":{"type":"text","text":"TEXT"}}}]}"#,
+        r#"{"choices":[{"delta":{"refusal":"TEXT"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"TEXT"}}],"usage":{"completion_tokens":3}}"#,
+        r#"{"choices":[{"message":{"content":"TEXT"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"TEXT","tool_calls":[{"id":"a","function":{"name":"TEXT"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"content":"TEXT","actions":["TEXT"]}}]}"#,
+        r#"{"choices":[],"error":"TEXT"}"#,
+        "TEXT",
+    ];
+    const TEXTS: [&str; 8] = [
+        "",
+        "\u{e9}\u{1F600}",
+        r"a\nb\u00e9",
+        r#"a","content":"b"#,
+        r#"a","reasoning":"b"#,
+        "<think>",
+        "</think>",
+        "\t",
+    ];
+    let around = prop_oneof![3 => Just(USUAL), 1 => prop::sample::select(&OTHERS[..])];
+    let text = prop_oneof![1 => "[a-z ]{0,6}", 1 => prop::sample::select(&TEXTS[..]).prop_map(str::to_owned)];
+    (around, text).prop_map(|(around, text)| around.replace("TEXT", &text))
+}
+
+proptest! {
+    #[test]
+    fn each_piece_of_a_stream_says_what_it_says_alone(pieces in prop::collection::vec(any_piece(), 0..12)) {
+        let sent = Instant::now();
+        let reply = |read: &dyn Fn(&[u8], &mut Gather) -> Result<(), Trouble>| {
+            let mut gather = Gather::default();
+            for (n, piece) in (1_u32..).zip(&pieces) {
+                gather.take(sent + Duration::from_millis(10) * n, |gather| read(piece.as_bytes(), gather))?;
+            }
+            gather.finish(&request(), "asked", sent, sent + Duration::from_secs(1), true)
+        };
+        let alone = reply(&|piece, gather| DIALECT.whole(piece, gather));
+        prop_assert_eq!(reply(&|piece, gather| DIALECT.event(b"", piece, gather).map(|_| ())), alone);
     }
 }

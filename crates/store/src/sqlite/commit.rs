@@ -1,12 +1,12 @@
 //! A batch of results: its turns, the counted trials, their usage, and the session's watermark.
 //!
-//! At most ten statements for any number of trials. Each statement is a round trip to SQLite's thread, so none runs in
+//! At most eleven statements for any number of trials. Each statement is a round trip to SQLite's thread, so none runs in
 //! a loop.
 
 use std::{collections::BTreeMap, mem};
 
 use record::{compact_json, trial::Past};
-use sqlx::{query, query_as};
+use sqlx::{query, query_as, query_scalar};
 
 use super::{leases, money, runs, spend::add_spend, writer::Writing};
 use crate::{
@@ -35,6 +35,8 @@ pub(super) struct Encoded {
     words: Vec<u8>,
     /// JSON: a row `[number, epoch, pieces, body, replay]` for each trial; the body refers to [`packed`].
     ended: String,
+    /// JSON: the numbers of these trials.
+    numbers: String,
     /// The trials as JSON, one after the other. They are not inside the rows, because escaped JSON would be parsed
     /// twice.
     bodies: Vec<u8>,
@@ -58,7 +60,7 @@ impl Encoded {
             words.extend_from_slice(&piece);
         }
         let mut bodies = Vec::new();
-        let mut ended = Rows::default();
+        let (mut ended, mut numbers) = (Rows::default(), Rows::default());
         for (place, EndedTrial { trial, pieces, kept }) in commit.ended.iter().enumerate() {
             if place > 0 && place.is_multiple_of(AT_A_TIME) {
                 tokio::task::yield_now().await;
@@ -73,6 +75,7 @@ impl Encoded {
             let body = packed(start, bodies.len() - start)?;
             let (number, replay) = (integer(trial.number)?, code(trial.replay()));
             ended.push(&(number, trial.epoch, piece_columns::rows(pieces)?, body, replay))?;
+            numbers.push(&number)?;
         }
         Ok(Self {
             session: bound(commit.session),
@@ -81,6 +84,7 @@ impl Encoded {
             pieces: pieces.into_json(),
             words,
             ended: ended.into_json(),
+            numbers: numbers.into_json(),
             bodies,
             forgotten: if forgotten.is_empty() { String::new() } else { json(&forgotten)? },
         })
@@ -213,13 +217,16 @@ impl Encoded {
 
     /// Writes the trials that are leased to the session with their epoch and are not done. Returns which, whether they are
     /// played again, and their pasts as [`record::Trial::past_of_the_next`] defines them.
+    ///
+    /// `last_sequence` tells them from those that the session wrote earlier. They are read as one row, because each row is a
+    /// message between threads, which costs more than what is in it: `returning` would send one for each trial.
     async fn count(
         &mut self,
         writing: &mut Writing<'_>,
         run: i64,
         replays: u32,
     ) -> Result<BTreeMap<(i64, i64), End>, Error> {
-        let counted: Vec<(i64, i64, bool, u32, u32)> = query_as(
+        query(
             // Materialized, since SQLite would otherwise parse a row again for each use of a column. In order, and with a limit that
             // is none, because SQLite drops an order that it thinks is not needed: sorting later would copy each body.
             "with ended as materialized (
@@ -227,7 +234,7 @@ impl Encoded {
                  from json_each(?3) order by key limit -1)
              insert into trial
                  (run, number, epoch, session, first_sequence, last_sequence, pieces, body, replay, again, replays_left)
-             select ?1, ended.number, ended.epoch, ?2, 0, 0, ended.pieces,
+             select ?1, ended.number, ended.epoch, ?2, 0, ?6, ended.pieces,
                  cast(substr(?4, ended.body >> 32, ended.body & 4294967295) as text),
                  ended.replay,
                  case ended.replay when 2 then 1 when 1 then ?5 > 0 else 0 end,
@@ -246,19 +253,31 @@ impl Encoded {
                  replaced = replaced + 1,
                  replaced_failed = replaced_failed + (trial.replay = 0),
                  replaced_broken = replaced_broken + (trial.replay <> 0 and replaced_failed = 0)
-             where trial.again = 1 and excluded.epoch > trial.epoch
-             returning number, epoch, again, replaced_failed, replaced_broken",
+             where trial.again = 1 and excluded.epoch > trial.epoch",
         )
         .bind(run)
         .bind(self.session)
         .bind(mem::take(&mut self.ended))
         .bind(mem::take(&mut self.bodies))
         .bind(replays)
-        .fetch_all(&mut writing.connection)
+        .bind(self.sequence)
+        .execute(&mut writing.connection)
         .await?;
+        let counted: String = query_scalar(
+            "select json_group_array(json_array(number, epoch, again, replaced_failed, replaced_broken)) from trial
+             where run = ?1 and session = ?2 and last_sequence = ?3 and number in (select value from json_each(?4))",
+        )
+        .bind(run)
+        .bind(self.session)
+        .bind(self.sequence)
+        .bind(mem::take(&mut self.numbers))
+        .fetch_one(&mut writing.connection)
+        .await?;
+        let counted: Vec<(i64, i64, u8, u32, u32)> =
+            serde_json::from_str(&counted).map_err(|error| Error::Failed(format!("the counted trials: {error}")))?;
         let ends = counted.into_iter().map(|(number, epoch, again, failed, broken)| {
             let past = Past { failed, broken };
-            ((number, epoch), End { again, past })
+            ((number, epoch), End { again: again != 0, past })
         });
         Ok(ends.collect())
     }
