@@ -8,7 +8,7 @@ use tokio::time::Instant;
 pub(super) const SOON: Duration = Duration::from_secs(1);
 /// A claim that is due only this long after the last grant was too large.
 pub(super) const LATE: Duration = Duration::from_secs(2);
-/// The most trials that wait here, so that they last for about [`LATE`] and no other worker waits for them.
+/// The most trials that wait here, so that no other worker waits for them.
 const MOST_AT_HAND_PER_SLOT: u32 = 8;
 
 #[derive(Debug)]
@@ -40,8 +40,9 @@ impl ClaimSize {
         (self.granted_at, self.was_full) = (Some(now), trials >= u64::from(self.asked));
     }
 
-    /// Sets the size of a claim that is made now, with `held` already here. It doubles if the last one was used up soon and halves if
-    /// that was late. It also halves if the last one brought less than it asked for: few are left, and other workers want them too.
+    /// Sets the size of a claim that is made now, with `held` already here. Doubles it within [`SOON`] of the last grant, keeps it until
+    /// [`LATE`], and halves it after that. Also halves it if the last claim brought less than it asked for: few are left, and other
+    /// workers want them too.
     pub(super) fn pace(&mut self, held: u32, now: Instant) {
         let least = fewest_at_hand(self.slots);
         self.at_hand = match self.granted_at {

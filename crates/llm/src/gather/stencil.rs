@@ -1,6 +1,7 @@
-//! Pieces of a stream that differ from the one before in their text alone, which most do.
+//! Pieces of a stream that differ in their text alone. Most servers send such ones.
 //!
-//! Parsing the JSON around a text costs many times what the text does. Here it is compared instead.
+//! Parsing the JSON around a text costs many times what the text does. Here it is compared instead. Servers that put something new into
+//! each piece, as OpenAI does with `obfuscation`, gain nothing.
 
 /// The last piece of a stream that said text and nothing else, without that text.
 #[derive(Debug, Default)]

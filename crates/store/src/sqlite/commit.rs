@@ -1,7 +1,7 @@
 //! A batch of results: its turns, the counted trials, their usage, and the session's watermark.
 //!
-//! At most eleven statements for any number of trials. Each statement is a round trip to SQLite's thread, so none runs in
-//! a loop.
+//! At most eleven statements for any number of different trials. Each statement is a round trip to SQLite's thread, so none
+//! runs in a loop over trials.
 
 use std::{collections::BTreeMap, mem};
 
@@ -33,15 +33,21 @@ pub(super) struct Encoded {
     pieces: String,
     /// The pieces, one after the other.
     words: Vec<u8>,
-    /// JSON: a row `[number, epoch, pieces, body, replay]` for each trial; the body refers to [`packed`].
-    ended: String,
-    /// JSON: the numbers of these trials.
-    numbers: String,
+    rounds: Vec<Round>,
     /// The trials as JSON, one after the other. They are not inside the rows, because escaped JSON would be parsed
     /// twice.
     bodies: Vec<u8>,
     /// JSON: a row `[sequence, place]` for each piece in earlier segments of the session that is not kept.
     forgotten: String,
+}
+
+/// Ended trials of different numbers. A batch that names a trial twice has two rounds: what becomes of the second end depends on
+/// what became of the first.
+#[derive(Default)]
+struct Round {
+    /// A row `[number, epoch, pieces, body, replay]` for each trial; the body refers to [`packed`].
+    ended: Rows,
+    numbers: Rows,
 }
 
 impl Encoded {
@@ -60,7 +66,8 @@ impl Encoded {
             words.extend_from_slice(&piece);
         }
         let mut bodies = Vec::new();
-        let (mut ended, mut numbers) = (Rows::default(), Rows::default());
+        let mut rounds: Vec<Round> = Vec::new();
+        let mut named: BTreeMap<u64, usize> = BTreeMap::new();
         for (place, EndedTrial { trial, pieces, kept }) in commit.ended.iter().enumerate() {
             if place > 0 && place.is_multiple_of(AT_A_TIME) {
                 tokio::task::yield_now().await;
@@ -74,8 +81,14 @@ impl Encoded {
             }
             let body = packed(start, bodies.len() - start)?;
             let (number, replay) = (integer(trial.number)?, code(trial.replay()));
-            ended.push(&(number, trial.epoch, piece_columns::rows(pieces)?, body, replay))?;
-            numbers.push(&number)?;
+            let ends = named.entry(trial.number).or_default();
+            if rounds.len() == *ends {
+                rounds.push(Round::default());
+            }
+            let Some(round) = rounds.get_mut(*ends) else { continue };
+            round.ended.push(&(number, trial.epoch, piece_columns::rows(pieces)?, body, replay))?;
+            round.numbers.push(&number)?;
+            *ends += 1;
         }
         Ok(Self {
             session: bound(commit.session),
@@ -83,8 +96,7 @@ impl Encoded {
             spend: json(&commit.segment.spend)?,
             pieces: pieces.into_json(),
             words,
-            ended: ended.into_json(),
-            numbers: numbers.into_json(),
+            rounds,
             bodies,
             forgotten: if forgotten.is_empty() { String::new() } else { json(&forgotten)? },
         })
@@ -104,10 +116,12 @@ impl Encoded {
         leases::begin(&mut writing, commit.session, &commit.begun).await?;
         self.keep_segment(&mut writing, run, commit, at).await?;
         self.forget(&mut writing).await?;
-        let counted = match commit.ended.as_slice() {
-            [] => BTreeMap::new(),
-            _ => self.count(&mut writing, run, commit.replays).await?,
-        };
+        let mut counted = BTreeMap::new();
+        let mut rounds = mem::take(&mut self.rounds).into_iter().peekable();
+        while let Some(round) = rounds.next() {
+            let bodies = if rounds.peek().is_some() { self.bodies.clone() } else { mem::take(&mut self.bodies) };
+            counted.extend(self.count(&mut writing, run, commit.replays, round, bodies).await?);
+        }
         if exhausted(commit, &counted) {
             query("update run set exhausted = 1 where key = ?1").bind(run).execute(&mut writing.connection).await?;
         }
@@ -218,13 +232,15 @@ impl Encoded {
     /// Writes the trials that are leased to the session with their epoch and are not done. Returns which, whether they are
     /// played again, and their pasts as [`record::Trial::past_of_the_next`] defines them.
     ///
-    /// `last_sequence` tells them from those that the session wrote earlier. They are read as one row, because each row is a
+    /// The trials that a batch wrote have its sequence as `last_sequence`. They are read as one row, because each row is a
     /// message between threads, which costs more than what is in it: `returning` would send one for each trial.
     async fn count(
-        &mut self,
+        &self,
         writing: &mut Writing<'_>,
         run: i64,
         replays: u32,
+        Round { ended, numbers }: Round,
+        bodies: Vec<u8>,
     ) -> Result<BTreeMap<(i64, i64), End>, Error> {
         query(
             // Materialized, since SQLite would otherwise parse a row again for each use of a column. In order, and with a limit that
@@ -257,8 +273,8 @@ impl Encoded {
         )
         .bind(run)
         .bind(self.session)
-        .bind(mem::take(&mut self.ended))
-        .bind(mem::take(&mut self.bodies))
+        .bind(ended.into_json())
+        .bind(bodies)
         .bind(replays)
         .bind(self.sequence)
         .execute(&mut writing.connection)
@@ -270,7 +286,7 @@ impl Encoded {
         .bind(run)
         .bind(self.session)
         .bind(self.sequence)
-        .bind(mem::take(&mut self.numbers))
+        .bind(numbers.into_json())
         .fetch_one(&mut writing.connection)
         .await?;
         let counted: Vec<(i64, i64, u8, u32, u32)> =

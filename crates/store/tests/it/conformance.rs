@@ -53,6 +53,7 @@ on_every_store! {
         a_closed_run_counts_nothing_more
         a_thousand_trials_fit_one_batch
         what_our_side_broke_is_played_again_as_often_as_it_may
+        a_replay_may_end_in_the_same_batch
         a_used_up_quota_waits_for_somebody_to_resume
         a_resumed_run_plays_again_what_is_named;
     deleting:

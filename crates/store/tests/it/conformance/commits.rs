@@ -79,7 +79,9 @@ pub(super) async fn a_trial_counts_once_in_a_batch<S: Stand>() {
     assert_eq!(store.commit(&twice, 2).await.unwrap(), outcome);
     let epochs: Vec<_> = store.trials(&id("run"), 0, 9).await.unwrap().iter().map(|one| one.trial.epoch).collect();
     assert_eq!(epochs, [2, 1], "the first of the batch");
-    assert_eq!(store.commit(&batch(session, 2, "run", &[(0, 1), (1, 2)]), 3).await.unwrap(), fenced(&[0, 1]));
+    let earlier = batch(session, 2, "run", &[(1, 1)]);
+    assert_eq!(store.commit(&earlier, 3).await.unwrap(), fenced(&[1]), "the session counted it in batch 1");
+    assert_eq!(store.commit(&batch(session, 3, "run", &[(0, 1), (1, 2)]), 4).await.unwrap(), fenced(&[0, 1]));
 }
 
 pub(super) async fn nothing_counts_after_the_session<S: Stand>() {
@@ -179,6 +181,26 @@ pub(super) async fn what_our_side_broke_is_played_again_as_often_as_it_may<S: St
     store.grant(&[lease(9, session, "run", 4..5, 4)], 1).await.unwrap();
     assert_eq!(store.commit(&batch(session, 4, "run", &[(4, 4), (4, 2)]), 3).await.unwrap(), fenced(&[4, 4]));
     assert_eq!(store.spend(&id("run")).await.unwrap().of(Role::Agent).calls, 10, "of all attempts");
+}
+
+pub(super) async fn a_replay_may_end_in_the_same_batch<S: Stand>() {
+    let (stand, session) = ready::<S>().await;
+    let store = stand.store();
+    // Both epochs are leased, which no scheduler does: the store must cope.
+    store.grant(&[lease(1, session, "run", 0..2, 1), lease(2, session, "run", 0..2, 2)], 1).await.unwrap();
+    let mut twice = batch(session, 1, "run", &[(0, 1), (1, 1), (0, 2)]);
+    twice.ended[0].trial = ended_as(session, 1, 0, 1, FailureKind::ProviderExhausted).ended[0].trial.clone();
+    let outcome = Committed {
+        counted: vec![1, 0],
+        again: vec![0],
+        pasts: [(0, Past { failed: 0, broken: 1 })].into(),
+        ..Committed::default()
+    };
+    assert_eq!(store.commit(&twice, 2).await.unwrap(), outcome);
+    assert!(store.run(&id("run")).await.unwrap().unwrap().exhausted, "the first end used up the quota");
+    let stored = store.trials(&id("run"), 0, 9).await.unwrap();
+    let ends: Vec<_> = stored.iter().map(|one| (one.trial.number, one.trial.epoch, one.again)).collect();
+    assert_eq!(ends, [(0, 2, false), (1, 1, false)]);
 }
 
 pub(super) async fn a_used_up_quota_waits_for_somebody_to_resume<S: Stand>() {
