@@ -6,7 +6,7 @@ Usage: bench/instructions.py [--debug] [--binary FILE] [--rounds N] [--set]
 A turn is one of four scripted turns with a check each, 50 conversations at a time, without telemetry and from the request
 to the report. Runs of few and of many conversations are compared, so that start and end do not count. The figure is the
 median of the rounds: one, or three if the first is too far from the committed figure. It hardly depends on how fast or how
-busy the machine is (results are committed every 800 ms, which moves it by about 1 %), but on the compiler.
+busy the machine is (results are committed every 800 ms, which moves it a little), but on the compiler.
 
 It counts the release build of this folder, or with --debug the debug build, which ./test.sh has at hand. The two have
 figures of their own. --binary names a build that exists already.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-pub(crate) use self::stencil::Stencil;
+use self::stencil::Stencil;
 use crate::{
     Receipt, Timing, Usage,
     call::Request as _,
