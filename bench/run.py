@@ -14,8 +14,8 @@ then show their own delays. It is not for CPU and memory.
 With --watch-core, a small loop ahead of all other processes (chrt, as root) times the same arithmetic on the program's core
 each millisecond while starts are measured. So starts that are late because the core itself was slow can be told from others.
 
-Several --binary compare builds of gabfest. Without one, the program of this folder that is shipped (profile `dist`) is built
-and measured.
+Several --binary compare builds of gabfest. Without one, the program of this folder that is shipped (`cargo xtask dist`) is built
+and measured. The loops are built with the cargo profile `dist` too, but not optimised by counts of their runs.
 
 Parts:
   cpu        CPU of four scripted turns with a check each
@@ -31,7 +31,7 @@ Parts:
   growth     the memory of a coordinator over 10,000,000 such turns, about 10 minutes; only with --only
   memory     the memory of a worker and a coordinator that play the mock for 15 minutes (--minutes); only with --only
 
-Needs python3, taskset, two cores, and 20,000 open files."""
+Needs python3, taskset, two cores, and 20,000 open files, and to build gabfest what `cargo xtask dist` needs."""
 import argparse, bisect, datetime, json, os, pathlib, platform, resource, shutil, statistics, subprocess, sys, tempfile, time, urllib.request
 
 import table
@@ -388,11 +388,11 @@ def main():
         stop(f"unknown part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     if len(os.sched_getaffinity(0)) < 2:
         stop("the server and the measured program need a core each")
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist"
     if not given.binary:
-        subprocess.run(["cargo", "build", "--profile", "dist", "--quiet", "-p", "gabfest"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "xtask", "dist", "--out", target], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     # By itself: with gabfest in one command, gabfest would get the features of these loops.
     subprocess.run(["cargo", "build", "--profile", "dist", "--quiet", "-p", "gabfest-bench"], cwd=ROOT, check=True)
-    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist"
     binaries = {pathlib.Path(path).name: pathlib.Path(path).resolve() for path in given.binary} or {"gabfest": target / "gabfest"}
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     ahead = ["chrt", "--rr", "1"] if given.real_time else []

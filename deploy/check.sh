@@ -92,7 +92,7 @@ else
   missing "systemd-analyze is not installed (Debian: systemd)"
 fi
 
-say "the program as the Dockerfile builds it"
+say "a static program, as in the image"
 cargo rustc --quiet --package gabfest --bin gabfest -- -C target-feature=+crt-static
 cp target/debug/gabfest "$place/gabfest"
 

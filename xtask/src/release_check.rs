@@ -62,7 +62,7 @@ const SUITES: [Suite; 28] = [
     ),
     suite("fuzz", 240, "fuzz/run.sh 1000000"),
     suite("instructions", 5, "bench/instructions.py"),
-    suite("bench", 120, "bench/run.py --save {out}/bench.md"),
+    suite("bench", 150, "bench/run.py --save {out}/bench.md"),
     suite("soak", 35, "bench/soak.py"),
     suite("million", 15, "bench/million.py"),
     suite("million-postgres", 20, "bench/million.py --store postgres"),
